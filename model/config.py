@@ -1,0 +1,113 @@
+"""The sizes of a GPT-2, by the names the rest of the project uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from model.errors import ConfigError
+
+# Hugging Face's names for the GELU variants GPT-2 checkpoints use, and whether each is the tanh form.
+_ACTIVATIONS = {"gelu_new": True, "gelu_pytorch_tanh": True, "gelu": False}
+# A config may claim any size; beyond these the claim is wrong, and believing it would only exhaust memory.
+_LARGEST = {"n_layer": 1_000, "n_head": 1_000, "n_embd": 100_000, "n_positions": 1_000_000, "vocab_size": 10_000_000}
+
+
+@dataclass(frozen=True)
+class GPT2Config:
+    """Sizes and switches of one GPT-2 network (Radford et al. 2019, section 2.3).
+
+    `d_head * n_heads == d_model` always holds. `attn_scale(layer)` is what a query-key product is multiplied by.
+    """
+
+    n_layers: int
+    n_heads: int
+    d_model: int
+    n_ctx: int
+    d_vocab: int
+    d_mlp: int
+    layer_norm_epsilon: float = 1e-5
+    tanh_gelu: bool = True
+    tied: bool = True
+    scale_attn_weights: bool = True
+    scale_attn_by_inverse_layer_idx: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("n_layers", "n_heads", "d_model", "n_ctx", "d_vocab", "d_mlp"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ConfigError(f"{name} is {value!r}; it must be a whole number of at least 1.")
+        if self.d_model % self.n_heads:
+            raise ConfigError(
+                f"The vector size {self.d_model} (n_embd) cannot be split into {self.n_heads} heads (n_head) of equal "
+                "size; n_embd must be a multiple of n_head."
+            )
+
+    @property
+    def d_head(self) -> int:
+        """Length of one head's query, key or value vector."""
+        return self.d_model // self.n_heads
+
+    def attn_scale(self, layer: int) -> float:
+        """Factor on the query-key products of `layer`: 1 / sqrt(d_head), unless the checkpoint says otherwise."""
+        scale = self.d_head**-0.5 if self.scale_attn_weights else 1.0
+        return scale / (layer + 1) if self.scale_attn_by_inverse_layer_idx else scale
+
+    @classmethod
+    def from_hugging_face(cls, raw: Mapping[str, Any]) -> GPT2Config:
+        """Read a `config.json` in Hugging Face's GPT-2 layout.
+
+        Raises:
+            ConfigError: another architecture, a missing or impossible size, an activation this network does not have.
+        """
+        kind = raw.get("model_type")
+        if kind != "gpt2":
+            raise ConfigError(f"config.json describes a {kind!r} model; only 'gpt2' can be shown here.")
+        sizes = {}
+        for name, largest in _LARGEST.items():
+            value = raw.get(name, raw.get("n_ctx") if name == "n_positions" else None)
+            if type(value) is not int or not 1 <= value <= largest:
+                raise ConfigError(f"config.json says {name} = {value!r}; expected a whole number from 1 to {largest:,}.")
+            sizes[name] = value
+        activation = raw.get("activation_function", "gelu_new")
+        if activation not in _ACTIVATIONS:
+            raise ConfigError(
+                f"config.json asks for the activation {activation!r}; this network has {', '.join(_ACTIVATIONS)}."
+            )
+        epsilon = raw.get("layer_norm_epsilon", 1e-5)
+        if not isinstance(epsilon, int | float) or not 0 <= epsilon < 1:
+            raise ConfigError(f"config.json says layer_norm_epsilon = {epsilon!r}; expected a number from 0 to 1.")
+        if raw.get("add_cross_attention"):
+            raise ConfigError("config.json asks for cross-attention; only GPT-2's own decoder can be shown here.")
+        return cls(
+            n_layers=sizes["n_layer"],
+            n_heads=sizes["n_head"],
+            d_model=sizes["n_embd"],
+            n_ctx=sizes["n_positions"],
+            d_vocab=sizes["vocab_size"],
+            d_mlp=raw["n_inner"] if raw.get("n_inner") is not None else 4 * sizes["n_embd"],
+            layer_norm_epsilon=float(epsilon),
+            tanh_gelu=_ACTIVATIONS[activation],
+            tied=bool(raw.get("tie_word_embeddings", True)),
+            scale_attn_weights=bool(raw.get("scale_attn_weights", True)),
+            scale_attn_by_inverse_layer_idx=bool(raw.get("scale_attn_by_inverse_layer_idx", False)),
+        )
+
+    def to_hugging_face(self) -> dict[str, Any]:
+        """The same as a `config.json` that `transformers.GPT2LMHeadModel` reads; inverse of `from_hugging_face`."""
+        return {
+            "model_type": "gpt2",
+            "architectures": ["GPT2LMHeadModel"],
+            "n_layer": self.n_layers,
+            "n_head": self.n_heads,
+            "n_embd": self.d_model,
+            "n_positions": self.n_ctx,
+            "n_inner": self.d_mlp,
+            "vocab_size": self.d_vocab,
+            "activation_function": "gelu_new" if self.tanh_gelu else "gelu",
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "tie_word_embeddings": self.tied,
+            "scale_attn_weights": self.scale_attn_weights,
+            "scale_attn_by_inverse_layer_idx": self.scale_attn_by_inverse_layer_idx,
+        }
