@@ -1,1 +1,31 @@
-"""GPT-2 with every step of its attention open to look at. Knows no Streamlit and no plotly."""
+"""GPT-2 with every step of its attention open to look at. Knows no Streamlit and no plotly.
+
+>>> from model import load_model, run_trace
+>>> gpt2 = load_model()
+>>> trace = run_trace(gpt2.network, gpt2.tokenizer.encode("A robot must obey the orders given it"))
+>>> weights = trace.pattern(layer=0, head=3)  # what each token (row) gives to each token (column)
+"""
+
+from model.checkpoint import LoadedModel, load_model
+from model.config import GPT2Config
+from model.errors import CheckpointError, ConfigError, HeadlightError, SelectionError, TextError, TokenizerError
+from model.gpt2 import GPT2
+from model.tokenizer import Token, Tokenizer
+from model.trace import Trace, run_trace
+
+__all__ = [
+    "GPT2",
+    "CheckpointError",
+    "ConfigError",
+    "GPT2Config",
+    "HeadlightError",
+    "LoadedModel",
+    "SelectionError",
+    "TextError",
+    "Token",
+    "Tokenizer",
+    "TokenizerError",
+    "Trace",
+    "load_model",
+    "run_trace",
+]

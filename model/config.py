@@ -11,7 +11,14 @@ from model.errors import ConfigError
 # Hugging Face's names for the GELU variants GPT-2 checkpoints use, and whether each is the tanh form.
 _ACTIVATIONS = {"gelu_new": True, "gelu_pytorch_tanh": True, "gelu": False}
 # A config may claim any size; beyond these the claim is wrong, and believing it would only exhaust memory.
-_LARGEST = {"n_layer": 1_000, "n_head": 1_000, "n_embd": 100_000, "n_positions": 1_000_000, "vocab_size": 10_000_000}
+_LARGEST = {
+    "n_layer": 1_000,
+    "n_head": 1_000,
+    "n_embd": 100_000,
+    "n_positions": 1_000_000,
+    "vocab_size": 10_000_000,
+    "n_inner": 1_000_000,
+}
 
 
 @dataclass(frozen=True)
@@ -64,14 +71,20 @@ class GPT2Config:
         kind = raw.get("model_type")
         if kind != "gpt2":
             raise ConfigError(f"config.json describes a {kind!r} model; only 'gpt2' can be shown here.")
-        sizes = {}
+        sizes: dict[str, int] = {}
         for name, largest in _LARGEST.items():
-            value = raw.get(name, raw.get("n_ctx") if name == "n_positions" else None)
+            value = raw.get(name)
+            if value is None and name == "n_positions":
+                value = raw.get("n_ctx")  # its name in the oldest files
+            elif value is None and name == "n_inner":
+                value = 4 * sizes["n_embd"]
             if type(value) is not int or not 1 <= value <= largest:
-                raise ConfigError(f"config.json says {name} = {value!r}; expected a whole number from 1 to {largest:,}.")
+                raise ConfigError(
+                    f"config.json says {name} = {value!r}; expected a whole number from 1 to {largest:,}."
+                )
             sizes[name] = value
         activation = raw.get("activation_function", "gelu_new")
-        if activation not in _ACTIVATIONS:
+        if not isinstance(activation, str) or activation not in _ACTIVATIONS:
             raise ConfigError(
                 f"config.json asks for the activation {activation!r}; this network has {', '.join(_ACTIVATIONS)}."
             )
@@ -86,7 +99,7 @@ class GPT2Config:
             d_model=sizes["n_embd"],
             n_ctx=sizes["n_positions"],
             d_vocab=sizes["vocab_size"],
-            d_mlp=raw["n_inner"] if raw.get("n_inner") is not None else 4 * sizes["n_embd"],
+            d_mlp=sizes["n_inner"],
             layer_norm_epsilon=float(epsilon),
             tanh_gelu=_ACTIVATIONS[activation],
             tied=bool(raw.get("tie_word_embeddings", True)),

@@ -12,6 +12,7 @@ of computation, and what it returns is used in its place. Names: `embed`, `pos_e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -23,6 +24,10 @@ from model.config import GPT2Config
 
 Tap = Callable[[str, Tensor], Tensor]
 KeysValues = tuple[Tensor, Tensor]  # one layer's k and v, each (*batch, head, pos, d_head)
+
+
+def _see_at(see: Tap, prefix: str, name: str, tensor: Tensor) -> Tensor:
+    return see(prefix + name, tensor)
 
 
 def _empty(*shape: int) -> nn.Parameter:
@@ -154,8 +159,7 @@ class GPT2(nn.Module):
         positions = torch.arange(n_past, n_past + ids.shape[-1], device=ids.device)
         x = see("embed", self.wte(ids)) + see("pos_embed", self.wpe(positions))  # (.., pos, d_model)
         for layer, block in enumerate(self.h):
-            prefix = f"h.{layer}."
-            block_tap: Tap = see if tap is None else (lambda name, tensor, at=prefix: see(at + name, tensor))
+            block_tap = see if tap is None else partial(_see_at, see, f"h.{layer}.")
             x = block(x, block_tap, None if past is None else past[layer], eager)
         return x
 
@@ -166,7 +170,7 @@ class GPT2(nn.Module):
 
     @torch.no_grad()
     def init_weights(self, seed: int) -> GPT2:
-        """Give every parameter GPT-2's random start (section 2.3: N(0, 0.02), residual projections / sqrt(2 layers))."""
+        """Give every parameter its random start (section 2.3): N(0, 0.02), residual projections / sqrt(2 layers)."""
         generator = torch.Generator().manual_seed(seed)
         residual_std = 0.02 * (2 * self.config.n_layers) ** -0.5
         for name, module in self.named_modules():

@@ -1,0 +1,23 @@
+"""Headlight: what GPT-2's attention heads do to a sentence. Run with `make run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+HERE = Path(__file__).parent
+
+st.set_page_config(page_title="Headlight", page_icon=":material/flashlight_on:", layout="wide")
+st.html(HERE / "assets" / "style.css")
+page = st.navigation(
+    [
+        st.Page("viz/pages/attention.py", title="Attention", default=True),
+        st.Page("viz/pages/compare.py", title="Compare heads", url_path="compare"),
+        st.Page("viz/pages/models.py", title="Models", url_path="models"),
+    ],
+    position="top",
+)
+# This much is on the screen before torch is imported, which the pages do.
+st.html('<h1 class="brand">Headlight</h1><p class="tagline">See what each attention head of GPT-2 does to your words.</p>')
+page.run()

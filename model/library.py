@@ -1,0 +1,105 @@
+"""The models a running app can show: which there are, and the few that are in memory."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from model import hub
+from model.checkpoint import CONFIG_FILE, EMBEDDED, LoadedModel, Source, find_folder, load_folder, load_model
+from model.errors import CheckpointError
+from model.gpt2 import GPT2
+
+FOLDERS_VARIABLE = "HEADLIGHT_MODELS"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model that can be chosen by its name."""
+
+    name: str
+    source: Source
+
+
+class ModelLibrary:
+    """Models by name. At most `max_loaded` are in memory; `on_unload` hears of a network that is let go.
+
+    A name never is a path: only models in the folders of `HEADLIGHT_MODELS`, opened with `open_folder`, or in Hugging
+    Face's cache can be reached.
+    """
+
+    def __init__(self, max_loaded: int = 2, on_unload: Callable[[GPT2], None] = lambda network: None) -> None:
+        self._max_loaded, self._on_unload = max_loaded, on_unload
+        self._loaded: OrderedDict[str, LoadedModel] = OrderedDict()
+        self._opened: dict[str, Path] = {}
+        self._lock = threading.RLock()
+
+    def entries(self) -> list[Entry]:
+        """Every model that `get` can load now, the embedded one first."""
+        folders = [Entry(name, "folder") for name in self._folders()]
+        return [Entry(EMBEDDED, "embedded"), *folders, *(Entry(name, "hub") for name in hub.local_models())]
+
+    def get(self, name: str) -> LoadedModel:
+        """The model called `name`, loaded if it is not in memory.
+
+        Raises:
+            CheckpointError: there is no such model, or its weights are damaged.
+            ConfigError, TokenizerError: its other files are.
+        """
+        with self._lock:
+            if name not in self._loaded:
+                self._keep(self._load(name))
+            self._loaded.move_to_end(name)
+            return self._loaded[name]
+
+    def open_folder(self, path: Path | str) -> LoadedModel:
+        """Load the model in the folder `path` and make it known under the folder's name.
+
+        Raises: as `get`.
+        """
+        folder = find_folder(path)
+        if folder is None:
+            raise CheckpointError(f"There is no folder {path}; give the folder that holds {CONFIG_FILE}.")
+        folder = folder.resolve()
+        with self._lock:
+            name = _free_name(folder, self._folders())
+            model = load_folder(folder, name=name)
+            self._opened[name] = folder
+            if name in self._loaded:  # the folder's files may have changed since
+                self._on_unload(self._loaded.pop(name).network)
+            self._keep(model)
+            return model
+
+    def _load(self, name: str) -> LoadedModel:
+        folders = self._folders()
+        if name in folders:
+            return load_folder(folders[name], name=name)
+        if name == EMBEDDED:
+            return load_model(EMBEDDED)
+        return load_folder(hub.local_folder(name), name=name, source="hub")
+
+    def _keep(self, model: LoadedModel) -> None:
+        self._loaded[model.name] = model
+        while len(self._loaded) > self._max_loaded:
+            self._on_unload(self._loaded.popitem(last=False)[1].network)
+
+    def _folders(self) -> dict[str, Path]:
+        found: dict[str, Path] = dict(self._opened)
+        for parent in filter(None, os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep)):
+            for config in sorted((find_folder(parent) or Path(parent)).glob(f"*/{CONFIG_FILE}")):
+                folder = config.parent.resolve()
+                found[_free_name(folder, found)] = folder
+        return found
+
+
+def _free_name(folder: Path, taken: dict[str, Path]) -> str:
+    """The name `folder` has in `taken`, or a free one: its own, with a number where another model has that."""
+    name, number = folder.name, 1
+    while name in (EMBEDDED, *hub.SUGGESTED) or taken.get(name, folder) != folder:
+        number += 1
+        name = f"{folder.name} ({number})"
+    return name

@@ -1,0 +1,253 @@
+"""A trace: what one pass over a text leaves to look at.
+
+The pass runs with the fused attention kernel and keeps, for each layer, only `resid_pre`, `resid_mid`, `q`, `k`, `v`
+and `z`; memory grows with the text's length, not with its square. Everything else is derived when asked for, by the
+steps in `model.attention`, and equals what the network computed. Arrays are read-only; a trace never changes and may be
+shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from model import attention
+from model.errors import SelectionError, TextError
+from model.gpt2 import GPT2, Block, Tap
+
+_KEPT_PER_LAYER = ("resid_mid", "q", "k", "v", "z")
+
+
+def run_trace(network: GPT2, ids: Sequence[int], *, prefix: Trace | None = None) -> Trace:
+    """Trace `network` over `ids`. From `prefix`, a trace of the same network, what the beginnings share is reused.
+
+    Raises:
+        TextError: no ids, or more than the network's context holds.
+    """
+    n_ctx = network.config.n_ctx
+    if not ids:
+        raise TextError("There is no token to look at; type at least one character.")
+    if len(ids) > n_ctx:
+        raise TextError(f"The text has {len(ids):,} tokens, but the model reads at most {n_ctx:,}; shorten it.")
+    n_shared = _shared(prefix, network, ids)
+    store = _Store(network, len(ids))
+    past = None
+    if prefix is not None and n_shared:
+        store.copy_prefix(prefix._store, n_shared)
+        past = [(k[:, :n_shared], v[:, :n_shared]) for k, v in zip(store.k, store.v, strict=True)]
+    with torch.inference_mode():
+        new = torch.tensor(ids[n_shared:])
+        store.resid[-1, n_shared:] = network(new, past=past, tap=store.tap_from(n_shared))
+    return Trace(network, tuple(ids), store)
+
+
+def _shared(prefix: Trace | None, network: GPT2, ids: Sequence[int]) -> int:
+    """How many leading positions can be taken over; the last one is always computed, so that a pass takes place."""
+    if prefix is None or prefix.network is not network:
+        return 0
+    return shared_length(prefix.ids, ids[:-1])
+
+
+def shared_length(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many leading ids `a` and `b` have in common."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+class _Store:
+    """The kept activations of a trace under way, allocated once in their final shape."""
+
+    def __init__(self, network: GPT2, n_pos: int) -> None:
+        c = network.config
+        heads = (c.n_layers, c.n_heads, n_pos, c.d_head)
+        self.resid = torch.empty(c.n_layers + 1, n_pos, c.d_model)  # the last row is the last layer's resid_post
+        self.resid_mid = torch.empty(c.n_layers, n_pos, c.d_model)
+        self.q, self.k, self.v, self.z = (torch.empty(heads) for _ in range(4))
+
+    def copy_prefix(self, other: _Store, n_pos: int) -> None:
+        for name in ("resid", *_KEPT_PER_LAYER):
+            getattr(self, name)[..., :n_pos, :] = getattr(other, name)[..., :n_pos, :]
+
+    def tap_from(self, start: int) -> Tap:
+        """A tap that files the kept activations of positions `start` and after."""
+
+        def tap(name: str, tensor: Tensor) -> Tensor:
+            if name.startswith("h."):
+                _, layer, kind = name.split(".")
+                if kind == "resid_pre":
+                    self.resid[int(layer), start:] = tensor
+                elif kind in _KEPT_PER_LAYER:
+                    getattr(self, kind)[int(layer)][..., start:, :] = tensor
+            return tensor
+
+        return tap
+
+
+def _frozen(tensor: Tensor) -> np.ndarray:
+    array = tensor.detach().numpy()
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One pass of `network` over `ids`. Axes: layer, head, pos (query or key), d_model, d_head, d_mlp, d_vocab."""
+
+    network: GPT2
+    ids: tuple[int, ...]
+    _store: _Store = field(repr=False)
+
+    @property
+    def n_pos(self) -> int:
+        """Number of tokens."""
+        return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the kept activations hold."""
+        return sum(getattr(self._store, name).nbytes for name in ("resid", *_KEPT_PER_LAYER))
+
+    # --- kept: what the pass itself left ---------------------------------------------------------------------------
+
+    @property
+    def resid_pre(self) -> Float[np.ndarray, "layer pos d_model"]:
+        """The residual stream as each layer receives it; `resid_pre[0] == embed + pos_embed`."""
+        return _frozen(self._store.resid[:-1])
+
+    @property
+    def resid_mid(self) -> Float[np.ndarray, "layer pos d_model"]:
+        """The residual stream between attention and MLP; `resid_pre + attn_out == resid_mid`."""
+        return _frozen(self._store.resid_mid)
+
+    @property
+    def resid_post(self) -> Float[np.ndarray, "layer pos d_model"]:
+        """The residual stream as each layer leaves it; the next layer's `resid_pre`."""
+        return _frozen(self._store.resid[1:])
+
+    @property
+    def q(self) -> Float[np.ndarray, "layer head pos d_head"]:
+        """Query vectors."""
+        return _frozen(self._store.q)
+
+    @property
+    def k(self) -> Float[np.ndarray, "layer head pos d_head"]:
+        """Key vectors."""
+        return _frozen(self._store.k)
+
+    @property
+    def v(self) -> Float[np.ndarray, "layer head pos d_head"]:
+        """Value vectors."""
+        return _frozen(self._store.v)
+
+    @property
+    def z(self) -> Float[np.ndarray, "layer head pos d_head"]:
+        """Each head's output: the sum of the values times their weights."""
+        return _frozen(self._store.z)
+
+    # --- derived: attention ----------------------------------------------------------------------------------------
+
+    def attn_scores(self, layer: int, head: int) -> Float[np.ndarray, "query key"]:
+        """Scaled query-key products before the mask: what every query would think of every key."""
+        return _frozen(self._scores(layer, head))
+
+    def masked_scores(self, layer: int, head: int) -> Float[np.ndarray, "query key"]:
+        """The scores with minus infinity where the key lies after the query."""
+        return _frozen(attention.apply_mask(self._scores(layer, head)))
+
+    def pattern(self, layer: int, head: int) -> Float[np.ndarray, "query key"]:
+        """Softmax weights: rows add up to 1, exactly 0 above the diagonal."""
+        return _frozen(attention.softmax(attention.apply_mask(self._scores(layer, head))))
+
+    def weighted_values(self, layer: int, head: int, query: int) -> Float[np.ndarray, "key d_head"]:
+        """The values of the keys `query` sees, times its weights; they add up to `z[layer, head, query]`."""
+        self._check_pos(query)
+        scores = self._scores(layer, head)[query : query + 1, : query + 1]
+        return _frozen(attention.weighted_values(attention.softmax(scores)[0], self._store.v[layer, head, : query + 1]))
+
+    def result(self, layer: int, head: int) -> Float[np.ndarray, "pos d_model"]:
+        """What one head alone adds to the residual stream: its `z` through its rows of `c_proj`, without the bias."""
+        z, d_head = self._store.z[layer, self._check_head(layer, head)], self.network.config.d_head
+        w_o = self._block(layer).attn.c_proj.weight[head * d_head : (head + 1) * d_head]  # (d_head, d_model)
+        return _frozen(z @ w_o)
+
+    # --- derived: the rest of the block ----------------------------------------------------------------------------
+
+    @property
+    def embed(self) -> Float[np.ndarray, "pos d_model"]:
+        """Each token's row of `wte`."""
+        return _frozen(self.network.wte(torch.tensor(self.ids)))
+
+    @property
+    def pos_embed(self) -> Float[np.ndarray, "pos d_model"]:
+        """Each position's row of `wpe`."""
+        return _frozen(self.network.wpe(torch.arange(self.n_pos)))
+
+    def attn_out(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
+        """What all heads of a layer add to the residual stream, bias included."""
+        block = self._block(layer)
+        return _frozen(block.attn.c_proj(attention.merge_heads(self._store.z[layer])))
+
+    def mlp_pre(self, layer: int) -> Float[np.ndarray, "pos d_mlp"]:
+        """The MLP's hidden values before the GELU."""
+        return _frozen(self._mlp(layer)["mlp_pre"])
+
+    def mlp_post(self, layer: int) -> Float[np.ndarray, "pos d_mlp"]:
+        """The MLP's hidden values after the GELU."""
+        return _frozen(self._mlp(layer)["mlp_post"])
+
+    def mlp_out(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
+        """What the MLP adds to the residual stream; `resid_mid + mlp_out == resid_post`."""
+        return _frozen(self._mlp(layer)["mlp_out"])
+
+    def logits(self, pos: int) -> Float[np.ndarray, " d_vocab"]:
+        """The model's scores for the token after position `pos`, one for each word of the vocabulary."""
+        self._check_pos(pos)
+        return _frozen(self.network.logits(self._store.resid[-1, pos]))
+
+    def lens(self, pos: int) -> Float[np.ndarray, "layer_plus_1 d_vocab"]:
+        """The same scores read off before the first layer and after each one; the last row equals `logits(pos)`.
+
+        Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
+        """
+        self._check_pos(pos)
+        return _frozen(self.network.logits(self._store.resid[:, pos]))
+
+    # --- checks ----------------------------------------------------------------------------------------------------
+
+    def _scores(self, layer: int, head: int) -> Tensor:
+        self._check_head(layer, head)
+        scale = self.network.config.attn_scale(layer)
+        return attention.attn_scores(self._store.q[layer, head], self._store.k[layer, head], scale)
+
+    def _mlp(self, layer: int) -> dict[str, Tensor]:
+        block, seen = self._block(layer), dict[str, Tensor]()
+        x = block.ln_2(self._store.resid_mid[layer])
+        seen["mlp_out"] = block.mlp(x, lambda name, tensor: seen.setdefault(name, tensor))
+        return seen
+
+    def _block(self, layer: int) -> Block:
+        block = self.network.h[self._check_layer(layer)]
+        assert isinstance(block, Block)
+        return block
+
+    def _check_layer(self, layer: int) -> int:
+        n_layers = self.network.config.n_layers
+        if not 0 <= layer < n_layers:
+            raise SelectionError(f"There is no layer {layer}; this model has the layers 0 to {n_layers - 1}.")
+        return layer
+
+    def _check_head(self, layer: int, head: int) -> int:
+        self._check_layer(layer)
+        n_heads = self.network.config.n_heads
+        if not 0 <= head < n_heads:
+            raise SelectionError(f"There is no head {head}; each layer of this model has the heads 0 to {n_heads - 1}.")
+        return head
+
+    def _check_pos(self, pos: int) -> int:
+        if not 0 <= pos < self.n_pos:
+            raise SelectionError(f"There is no position {pos}; this text has the positions 0 to {self.n_pos - 1}.")
+        return pos

@@ -1,0 +1,1 @@
+"""Streamlit components of our own: plain HTML, CSS and JavaScript, no build step, nothing loaded from elsewhere."""

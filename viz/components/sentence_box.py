@@ -1,0 +1,30 @@
+"""The box a person types into: the page follows while they type, and never takes a letter from under their hands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+_FILES = Path(__file__).with_suffix("")
+_component = st.components.v2.component(
+    "headlight_sentence_box",
+    css=(_FILES / "box.css").read_text("utf-8"),
+    js=(_FILES / "box.js").read_text("utf-8"),
+)
+
+
+def sentence_box(text: str, *, revision: int, max_characters: int, key: str, on_change: Callable[[], Any]) -> None:
+    """Show `text` for editing; after a short pause in typing `st.session_state[key].text` holds what was typed.
+
+    The box shows `text` when it first appears and when `revision` changes (the text was set elsewhere: by an example, a
+    link). Between these it belongs to the person typing.
+    """
+    _component(
+        data={"text": text, "revision": revision, "max": max_characters},
+        key=key,
+        default={"text": text},
+        on_text_change=on_change,
+    )

@@ -1,0 +1,52 @@
+// The text is sent after a pause in typing, at once on Enter and when the box is left; Shift+Enter is a new line.
+const PAUSE_MS = 300;
+
+function build(parent) {
+  const label = document.createElement("label");
+  const area = document.createElement("textarea");
+  const hint = document.createElement("p");
+  label.textContent = "Your text";
+  label.htmlFor = area.id = "sentence";
+  area.rows = 1;
+  area.spellcheck = false;
+  area.dir = "auto";
+  area.placeholder = "Type a sentence";
+  hint.className = "hint";
+  hint.id = "hint";
+  hint.textContent = "The page follows as you type. Shift + Enter starts a new line.";
+  area.setAttribute("aria-describedby", "hint");
+  parent.append(label, area, hint);
+  return { area, timer: 0, sent: null, revision: null };
+}
+
+export default function ({ data, parentElement, setStateValue }) {
+  const box = (parentElement.headlightBox ??= build(parentElement));
+  const { area } = box;
+
+  const send = () => {
+    clearTimeout(box.timer);
+    if (area.value === box.sent) return;
+    box.sent = area.value;
+    setStateValue("text", area.value);
+  };
+
+  area.maxLength = data.max;
+  if (box.revision !== data.revision) {
+    box.revision = data.revision;
+    clearTimeout(box.timer);
+    area.value = box.sent = data.text;
+  }
+  area.oninput = (event) => {
+    clearTimeout(box.timer);
+    if (!event.isComposing) box.timer = setTimeout(send, PAUSE_MS);
+  };
+  area.oncompositionend = () => { box.timer = setTimeout(send, PAUSE_MS); };
+  area.onblur = send;
+  area.onkeydown = (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      send();
+    }
+  };
+  return () => clearTimeout(box.timer);
+}

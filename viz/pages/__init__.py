@@ -1,0 +1,1 @@
+"""The app's pages: the only place where `model` meets the figures."""

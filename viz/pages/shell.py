@@ -1,0 +1,160 @@
+"""What every page has on top: the sentence, the model, the head, and the token strip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from model.errors import HeadlightError
+from viz.components.sentence_box import sentence_box
+from viz.components.token_strip import StripHead, chosen_query, token_strip
+from viz.examples import EXAMPLES
+from viz.focus import MAX_CHARACTERS, Focus, Head, head_name
+from viz.plain import as_text
+from viz.session import (
+    View,
+    get_focus,
+    library,
+    load_view,
+    set_focus,
+    show_example,
+    take_notices,
+    text_revision,
+    write_url,
+)
+from viz.theme import Theme, theme_for
+
+# Up to this many, layers or heads are buttons side by side; more are a list.
+_MOST_BUTTONS = 16
+
+
+def theme() -> Theme:
+    """The colours for the theme that the browser shows."""
+    return theme_for(st.context.theme.type)
+
+
+def open_view(second: Callable[[View], None] | None = None) -> View | None:
+    """Draw the sentence box and the choosers; the view they choose, or None (and why) if there is nothing to show.
+
+    `second` draws further choosers below the common ones.
+    """
+    focus = get_focus()
+    sentence_box(
+        focus.text, revision=text_revision(), max_characters=MAX_CHARACTERS, key="sentence_box", on_change=_typed
+    )
+    _examples()
+    choosers = st.container(key="choosers")
+    try:
+        view = load_view()
+    except HeadlightError as error:
+        with choosers:
+            _chooser_row(get_focus(), None)
+        _show_notices()
+        st.error(as_text(str(error)))
+        write_url()
+        return None
+    with choosers:
+        _chooser_row(view.focus, view)
+        if second is not None:
+            second(view)
+    _show_notices()
+    if view.n_typed > len(view.tokens):
+        st.warning(
+            f"The text has {view.n_typed:,} tokens; {as_text(view.model.name)} reads {view.model.config.n_ctx:,}. "
+            f"The first {len(view.tokens):,} are shown."
+        )
+    write_url()
+    return view
+
+
+def strip(view: View, heads: Sequence[Head]) -> Focus:
+    """Draw the token strip for `heads`; the focus with the query token that is chosen in it."""
+    token_strip(
+        view.labels,
+        [StripHead(head_name(head), view.trace.pattern(*head)) for head in heads],
+        query=get_focus().query,
+        revision=view.revision,
+        key="strip",
+        on_change=_stepped,
+        titles=[f"{token.label} — id {token.id}, bytes {token.bytes.hex(' ').upper()}" for token in view.tokens],
+    )
+    write_url()
+    return get_focus()
+
+
+def head_buttons(
+    label: str, head: Head, view: View, *, key: str, on_layer: Callable[[], None], on_head: Callable[[], None]
+) -> None:
+    """Choosers for a layer and a head of the view's model."""
+    config = view.model.config
+    _one_of(f"Layer{label}", config.n_layers, head[0], key=f"{key}_layer", on_change=on_layer)
+    _one_of(f"Head{label}", config.n_heads, head[1], key=f"{key}_head", on_change=on_head)
+
+
+def _chooser_row(focus: Focus, view: View | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        names = [entry.name for entry in library().entries()]
+        st.session_state.model_box = focus.model
+        st.selectbox(
+            "Model",
+            names if focus.model in names else [focus.model, *names],
+            key="model_box",
+            on_change=lambda: set_focus(get_focus().with_model(st.session_state.model_box)),
+            width=190,
+        )
+        if view is not None:
+            head_buttons(
+                "",
+                focus.head,
+                view,
+                key="first",
+                on_layer=lambda: set_focus(get_focus().with_head(layer=st.session_state.first_layer)),
+                on_head=lambda: set_focus(get_focus().with_head(head=st.session_state.first_head)),
+            )
+        st.session_state.start_box = focus.start_token
+        st.toggle(
+            "Start token",
+            key="start_box",
+            on_change=lambda: set_focus(get_focus().with_start_token(st.session_state.start_box)),
+            disabled=view is not None and view.model.tokenizer.start_id is None,
+            help="Put GPT-2's start token in front. Many heads rest on the first token when they have nothing to do.",
+        )
+
+
+def _one_of(label: str, n: int, value: int, *, key: str, on_change: Callable[[], None]) -> None:
+    st.session_state[key] = value
+    if n <= _MOST_BUTTONS:
+        st.segmented_control(label, range(n), required=True, key=key, on_change=on_change)
+    else:
+        st.selectbox(label, range(n), key=key, on_change=on_change, width=110)
+
+
+def _examples() -> None:
+    with st.container(horizontal=True, gap="small", key="examples"):
+        for number, example in enumerate(EXAMPLES):
+            st.button(
+                example.title,
+                key=f"example_{number}",
+                help=f"{example.shows} ({head_name(example.head)})",
+                on_click=show_example,
+                args=(example,),
+                type="tertiary",
+            )
+
+
+def _show_notices() -> None:
+    for notice in take_notices():
+        st.warning(as_text(notice))
+
+
+def _typed() -> None:
+    state: Any = st.session_state.sentence_box
+    set_focus(get_focus().with_text(state.text or ""), from_box=True)
+
+
+def _stepped() -> None:
+    query = chosen_query("strip")
+    if query is not None:
+        set_focus(get_focus().with_query(query))

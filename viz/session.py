@@ -1,0 +1,139 @@
+"""Streamlit's side of the focus: where it is kept, how it reaches the URL, and what all sessions share."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import streamlit as st
+
+from model.checkpoint import EMBEDDED, LoadedModel
+from model.errors import CheckpointError, HeadlightError
+from model.library import ModelLibrary
+from model.tokenizer import Token
+from model.trace import Trace
+from model.trace_cache import TraceCache
+from viz.examples import EXAMPLES, Example
+from viz.focus import Focus
+
+CACHE_VARIABLE = "HEADLIGHT_TRACE_CACHE_MB"
+_DEFAULT_CACHE_MB = 512
+
+
+@dataclass(frozen=True)
+class View:
+    """What a page draws from: the focus, its model, and the trace of its text."""
+
+    focus: Focus
+    model: LoadedModel
+    trace: Trace
+    tokens: tuple[Token, ...]
+    n_typed: int  # tokens of the whole text; more than len(tokens) if it did not fit the model's context
+
+    @property
+    def labels(self) -> list[str]:
+        """How each token is shown."""
+        return [token.label for token in self.tokens]
+
+    @property
+    def revision(self) -> str:
+        """Changes whenever the tokens do."""
+        return f"{self.model.name}:{hash(self.trace.ids)}"
+
+
+@st.cache_resource(show_spinner=False)
+def traces() -> TraceCache:
+    """The traces that all sessions share; at most HEADLIGHT_TRACE_CACHE_MB megabytes of them."""
+    return TraceCache(int(float(os.environ.get(CACHE_VARIABLE, _DEFAULT_CACHE_MB)) * 1e6))
+
+
+@st.cache_resource(show_spinner=False)
+def library() -> ModelLibrary:
+    """The models that all sessions share."""
+    return ModelLibrary(on_unload=traces().forget)
+
+
+def get_focus() -> Focus:
+    """This session's focus; at the session's start the one in the URL, or else the first example."""
+    if "focus" not in st.session_state:
+        first = EXAMPLES[0]
+        wanted, notices = Focus.from_params(st.query_params.to_dict(), _focus_on(first, EMBEDDED))
+        st.session_state.focus, st.session_state.notices = wanted, notices
+    return st.session_state.focus
+
+
+def set_focus(focus: Focus, *, from_box: bool = False) -> None:
+    """Look at something else from now on. `from_box` says that the text comes from the sentence box itself."""
+    if not from_box and focus.text != get_focus().text:
+        st.session_state.text_revision = text_revision() + 1
+    st.session_state.focus = focus
+
+
+def show_example(example: Example) -> None:
+    """Look at an example's sentence, head and token with the model that is chosen now."""
+    set_focus(_focus_on(example, get_focus().model))
+
+
+def text_revision() -> int:
+    """Counts the times the text was set by something else than the box it is typed into."""
+    return st.session_state.get("text_revision", 0)
+
+
+def take_notices() -> list[str]:
+    """What was wrong with the link this session came from; each is told once."""
+    return st.session_state.pop("notices", [])
+
+
+def write_url() -> None:
+    """Make the address bar show the focus, so that it can be copied."""
+    params = get_focus().to_params()
+    if st.query_params.to_dict() != params:
+        st.query_params.from_dict(params)
+
+
+def load_view() -> View:
+    """The view of this session's focus, which is clamped to what the model and the text allow.
+
+    Raises:
+        HeadlightError: the text has no token.
+    """
+    focus = get_focus()
+    model = _model(focus)
+    start = focus.start_token and model.tokenizer.start_id is not None
+    ids = model.tokenizer.encode(focus.text, start_token=start)
+    shown = ids[: model.config.n_ctx]
+    config = model.config
+    clamped = focus.with_model(model.name).clamped(
+        n_layers=config.n_layers, n_heads=config.n_heads, n_pos=len(shown)
+    )
+    if "notices" in st.session_state:
+        st.session_state.notices += clamped.correction(focus)
+    st.session_state.focus = clamped
+    trace = traces().get(model.network, shown)
+    return View(clamped, model, trace, model.tokenizer.tokens(shown), len(ids))
+
+
+def _model(focus: Focus) -> LoadedModel:
+    """The focus's model, or, where it cannot be shown, the one shown before, with a notice."""
+    try:
+        model = library().get(focus.model)
+    except HeadlightError as error:
+        before = st.session_state.get("shown_model", EMBEDDED)
+        if before == focus.model:
+            raise
+        notice = "The link's model is not here" if isinstance(error, CheckpointError) else "The model cannot be shown"
+        st.session_state.setdefault("notices", []).append(f"{notice}: {error}")
+        model = library().get(before)
+    st.session_state.shown_model = model.name
+    return model
+
+
+def _focus_on(example: Example, model: str) -> Focus:
+    return Focus(
+        model=model,
+        text=example.text,
+        head=example.head,
+        query=example.query,
+        compare=example.compare,
+        start_token=example.start_token,
+    )
