@@ -8,7 +8,7 @@ import streamlit as st
 
 HERE = Path(__file__).parent
 
-st.set_page_config(page_title="Headlight", page_icon=":material/flashlight_on:", layout="wide")
+st.set_page_config(page_title="Headlight", page_icon=HERE / "assets" / "icon.svg", layout="wide")
 st.html(HERE / "assets" / "style.css")
 page = st.navigation(
     [
@@ -19,5 +19,11 @@ page = st.navigation(
     position="top",
 )
 # This much is on the screen before torch is imported, which the pages do.
-st.html('<h1 class="brand">Headlight</h1><p class="tagline">See what each attention head of GPT-2 does to your words.</p>')
+st.html(
+    '<div class="masthead"><h1>Headlight</h1><p>See what each attention head of GPT-2 does to your words.</p></div>'
+)
 page.run()
+
+from viz.session import freeze_imports  # noqa: E402 - imports torch, which the page has done by now
+
+freeze_imports()

@@ -25,8 +25,8 @@ def token_section(view: View) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         bars = token_bars(
-            [trace.attn_scores(layer, head)[query]],
-            [trace.pattern(layer, head)[query]],
+            trace.attn_scores(layer, head)[query],
+            trace.pattern(layer, head)[query],
             labels=view.labels,
             query=query,
             names=[head_name(focus.head)],

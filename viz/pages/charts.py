@@ -8,16 +8,18 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from viz.figures.clicks import Cell, clicked_cell
+from viz.figures.tiles import min_width
 from viz.plain import as_text
 from viz.session import View, get_focus, set_focus
 
 _CONFIG = {"displaylogo": False, "toImageButtonOptions": {"format": "svg"}}
 
 
-def chart(figure: go.Figure, *, key: str, alt: str) -> None:
-    """Draw a figure; on a narrow screen it scrolls sideways inside its frame."""
+def chart(figure: go.Figure, *, key: str, alt: str, **options: Any) -> None:
+    """Draw a figure; on a screen too narrow for it, it scrolls sideways inside its frame."""
     with st.container(key=f"wide_{key}"):
-        st.plotly_chart(figure, theme=None, key=key, config=_CONFIG, alt=alt)
+        st.html(f"<style>.st-key-wide_{key} [data-testid='stPlotlyChart'] {{ min-width: {min_width(figure)}px }}</style>")
+        st.plotly_chart(figure, theme=None, key=key, config=_CONFIG, alt=alt, **options)
 
 
 def matrix_chart(figure: go.Figure, view: View, *, key: str, alt: str) -> None:
@@ -27,14 +29,11 @@ def matrix_chart(figure: go.Figure, view: View, *, key: str, alt: str) -> None:
         event: Any = st.session_state[key]
         cell = clicked_cell(figure, event)
         if cell is not None:
-            st.session_state.pair = (key, view.revision, view.focus.head, cell)
+            st.session_state.named_cell = (key, view.revision, view.focus.head, cell)
             set_focus(get_focus().with_query(cell.row))
 
-    with st.container(key=f"wide_{key}"):
-        st.plotly_chart(
-            figure, theme=None, key=key, config=_CONFIG, alt=alt, on_select=clicked, selection_mode="points"
-        )
-    chosen = st.session_state.get("pair")
+    chart(figure, key=key, alt=alt, on_select=clicked, selection_mode="points")
+    chosen = st.session_state.get("named_cell")
     if chosen and chosen[:3] == (key, view.revision, view.focus.head):
         st.markdown(_in_words(chosen[3], view))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from viz.figures.bars import token_bars
@@ -31,8 +32,8 @@ def token_section(view: View) -> None:
     heads = [view.focus.head, view.focus.compare]
     focus = strip(view, heads)
     bars = token_bars(
-        [view.trace.attn_scores(*head)[focus.query] for head in heads],
-        [view.trace.pattern(*head)[focus.query] for head in heads],
+        np.stack([view.trace.attn_scores(*head)[focus.query] for head in heads]),
+        np.stack([view.trace.pattern(*head)[focus.query] for head in heads]),
         labels=view.labels,
         query=focus.query,
         names=[head_name(head) for head in heads],
@@ -43,14 +44,15 @@ def token_section(view: View) -> None:
 
 def head_section(view: View) -> None:
     """Both heads' weights on one scale."""
-    heads = [view.focus.head, view.focus.compare]
     figure = pattern_pair(
-        *(view.trace.pattern(*head) for head in heads),
-        names=[head_name(head) for head in heads],
+        view.trace.pattern(*view.focus.head),
+        view.trace.pattern(*view.focus.compare),
+        names=(head_name(view.focus.head), head_name(view.focus.compare)),
         labels=view.labels,
         theme=theme(),
     )
-    matrix_chart(figure, view, key="pair", alt=f"Softmax weights of {head_name(heads[0])} and {head_name(heads[1])}")
+    names = f"{head_name(view.focus.head)} and {head_name(view.focus.compare)}"
+    matrix_chart(figure, view, key="pair", alt=f"Softmax weights of {names}")
 
 
 def page() -> None:

@@ -2,6 +2,7 @@
 const PAUSE_MS = 300;
 
 function build(parent) {
+  const frame = document.createElement("div");
   const label = document.createElement("label");
   const area = document.createElement("textarea");
   const hint = document.createElement("p");
@@ -13,9 +14,11 @@ function build(parent) {
   area.placeholder = "Type a sentence";
   hint.className = "hint";
   hint.id = "hint";
-  hint.textContent = "The page follows as you type. Shift + Enter starts a new line.";
+  hint.textContent = "Shift + Enter starts a new line";
   area.setAttribute("aria-describedby", "hint");
-  parent.append(label, area, hint);
+  frame.className = "frame";
+  frame.append(label, area, hint);
+  parent.append(frame);
   return { area, timer: 0, sent: null, revision: null };
 }
 
