@@ -1,0 +1,80 @@
+# Each target makes its own .venv first; nothing but make and Python 3.11 or newer is needed.
+#
+#   PORT      the port that `make run` serves on
+#   PYTHON    the Python that .venv is made with
+#   PIP_ARGS  more arguments for pip. For PyTorch's smaller CPU-only wheels, from PyTorch's own index:
+#             make run PIP_ARGS="--extra-index-url https://download.pytorch.org/whl/cpu"
+#   ARGS      more arguments for the program that runs: make test ARGS="-k heatmap -x"
+
+PORT = 8501
+PYTHON = python3
+PIP_ARGS ?=
+ARGS =
+
+# Never by an absolute path and never through .venv/bin's scripts: folders with spaces, and moved ones, work.
+PY = .venv/bin/python
+# A .venv whose Python is gone is made again, whatever its stamps say.
+BROKEN = $(if $(wildcard $(PY)),,no-python)
+
+help:
+	@echo 'make run      serve the app on http://127.0.0.1:$(PORT) (another port: make run PORT=8600)'
+	@echo 'make test     all tests, those in a browser included (some: make test ARGS="-k heatmap")'
+	@echo 'make check    linter, formatting and types'
+	@echo 'make format   put the formatting in order'
+	@echo 'make train    fetch the texts and train the embedded model anew'
+	@echo 'make clean    remove .venv and all caches'
+
+run: .venv/installed-run
+	@exec $(PY) -m streamlit run app.py --server.port=$(PORT) --server.address=127.0.0.1 --server.headless=true $(ARGS)
+
+test: .venv/installed-dev
+	@exec $(PY) -m pytest $(ARGS)
+
+check: .venv/installed-dev
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+
+format: .venv/installed-dev
+	@$(PY) -m ruff check --fix-only .
+	@$(PY) -m ruff format .
+
+train: .venv/installed-training
+	@$(PY) -m model.training.prepare && exec $(PY) -m model.training.train $(ARGS)
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/browser/failures
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- What is installed: a stamp for each set of packages, written only when pip has finished. ---
+
+TRAINING = $(wildcard requirements-training.txt)
+
+.venv/installed-run: requirements.txt $(BROKEN)
+	@$(call install,requirements.txt,)
+
+.venv/installed-dev: requirements-dev.txt requirements.txt $(BROKEN)
+	@$(call install,requirements-dev.txt requirements.txt,.venv/installed-run)
+
+.venv/installed-training: requirements.txt $(TRAINING) $(BROKEN)
+	@$(call install,requirements.txt $(TRAINING),.venv/installed-run)
+
+no-python:
+
+# $(call install,FILES,STAMPS): installs FILES, then marks $@, and STAMPS too, whose packages are among them.
+# One make at a time: the lock is the shell's own (python only asks for it), so it goes when the shell does. Who waited looks
+# again whether there is still anything to do. The stamp is as old as the start: a file edited meanwhile counts as newer.
+define install
+set -e; \
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+  echo "Headlight needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>/dev/null || echo missing). Another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }; \
+mkdir -p .venv; exec 9>.venv/lock; $(PYTHON) -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'; \
+if ! $(PY) -m pip --version >/dev/null 2>&1; then \
+  rm -rf .venv/bin .venv/lib .venv/lib64 .venv/include .venv/installed-*; $(PYTHON) -m venv .venv; fi; \
+for file in $(1); do if [ ! "$@" -nt "$$file" ]; then touch $@.started; fi; done; \
+if [ -e $@.started ]; then \
+  $(PY) -m pip install --disable-pip-version-check --no-input $(PIP_ARGS) $(foreach file,$(1),-r $(file)); \
+  for stamp in $(2); do touch -r $@.started $$stamp; done; mv $@.started $@; fi
+endef
+
+.PHONY: help run test check format train clean no-python

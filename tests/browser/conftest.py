@@ -1,0 +1,116 @@
+"""Fixtures for tests in a real Chromium.
+
+    def test_theme(page, server):
+        page.goto(server().url)              # the project's app.py; server("tests/browser/apps/plain.py") another one
+        wait_idle(page)
+
+`page` fails its test on any error in the page, exception in the app, or request to another host. When a test fails, a
+screenshot of its page lies in `failures/`.
+Theme and size are fixtures too: `@pytest.mark.parametrize("color_scheme", ["light", "dark"])`, `("viewport", [PHONE])`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
+
+from tests.browser.harness import CHROMIUM_ARGS, DESKTOP, FAILURES, NoBrowser, Server, Watch, find_chromium
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """`server(script)`: that app being served; started at the first call, the same one at each later call."""
+    servers: dict[str, Server] = {}
+
+    def serve(script: str = "app.py") -> Server:
+        if script not in servers:
+            servers[script] = Server(script, tmp_path_factory.mktemp("server") / "log.txt")
+        return servers[script]
+
+    yield serve
+    for one in servers.values():
+        one.stop()
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    """Playwright, started."""
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """One Chromium for all tests; each gets its own context in it."""
+    try:
+        path = find_chromium(playwright)
+    except NoBrowser as missing:
+        pytest.fail(str(missing), pytrace=False)
+    chromium = playwright.chromium.launch(executable_path=path, headless=True, args=CHROMIUM_ARGS)
+    yield chromium
+    chromium.close()
+
+
+@pytest.fixture
+def color_scheme() -> Literal["light", "dark"]:
+    """The browser's wish: "light" or "dark"."""
+    return "light"
+
+
+@pytest.fixture
+def viewport() -> tuple[int, int]:
+    """Width and height of the window."""
+    return DESKTOP
+
+
+@pytest.fixture
+def context(
+    browser: Browser, color_scheme: Literal["light", "dark"], viewport: tuple[int, int]
+) -> Iterator[BrowserContext]:
+    """A browser without history, cookies and cache."""
+    width, height = viewport
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=color_scheme, locale="en-US"
+    )
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def watch(context: BrowserContext) -> Watch:
+    """What went wrong in the pages of this test so far."""
+    return Watch(context)
+
+
+@pytest.fixture
+def page(context: BrowserContext, watch: Watch) -> Page:
+    """An empty page, watched: an error in it, an exception in the app or a request to another host fails the test."""
+    return context.new_page()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """After the test, while its pages are still open: check what was watched, and keep a picture of a failure."""
+    watch, context = pyfuncitem.funcargs.get("watch"), pyfuncitem.funcargs.get("context")
+    try:
+        outcome = yield
+        if isinstance(watch, Watch):
+            watch.check()
+        return outcome
+    except Exception:
+        if isinstance(context, BrowserContext) and not pyfuncitem.get_closest_marker("xfail"):
+            _keep_pictures(context, pyfuncitem.name)
+        raise
+
+
+def _keep_pictures(context: BrowserContext, test: str) -> None:
+    FAILURES.mkdir(exist_ok=True)
+    name = re.sub(r"[^\w.-]+", "-", test).strip("-")
+    for number, page in enumerate(context.pages):
+        with suppress(Error):  # a page that has crashed has no picture; the test's own failure is what matters
+            page.screenshot(path=FAILURES / f"{name}{f'-{number}' if number else ''}.png", full_page=True)

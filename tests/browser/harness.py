@@ -1,0 +1,186 @@
+"""A served app and a watched browser, for the tests in this folder. The fixtures in conftest.py hand them out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Playwright, WebError
+
+ROOT = Path(__file__).resolve().parents[2]
+FAILURES = Path(__file__).resolve().parent / "failures"  # screenshots of failed tests
+
+DESKTOP = (1440, 900)
+PHONE = (390, 844)
+
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+CHROMIUM_ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # A request to another host is reported by the Watch; this keeps it from leaving all the same.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+]
+NO_BROWSER = (
+    "no browser for tests/browser: install Chromium (Debian: apt-get install chromium) or Chrome, "
+    "or run: .venv/bin/python -m playwright install chromium"
+)
+
+
+class NoBrowser(Exception):
+    """There is no Chromium to be found; the message says how to get one."""
+
+
+class BrowserProblem(AssertionError):
+    """The page did something that the Watch looks for."""
+
+
+def find_chromium(playwright: Playwright) -> str:
+    """Path of the Chromium or Chrome on the PATH, else of the one that Playwright installed."""
+    for name in CHROMIUM_NAMES:
+        if path := shutil.which(name):
+            return path
+    if Path(playwright.chromium.executable_path).exists():
+        return playwright.chromium.executable_path
+    raise NoBrowser(NO_BROWSER)
+
+
+class Server:
+    """A Streamlit app, served as `make run` serves it, but on a free port. Use as a context manager."""
+
+    def __init__(self, script: str | Path, log: Path, seconds: float = 60) -> None:
+        self.script, self.log = ROOT / script, log
+        if not self.script.is_file():
+            raise FileNotFoundError(f"no app to serve at {self.script}")
+        for _ in range(3):  # another program can take the free port before Streamlit does
+            port = _free_port()
+            self.url = f"http://127.0.0.1:{port}"
+            self._start(port)
+            if self._wait_until_healthy(seconds):
+                return
+            self.stop()
+        raise RuntimeError(f"{self.script.name} did not start. Its log:\n{self.log_text()[-3000:]}")
+
+    def _start(self, port: int) -> None:
+        options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
+        command = [sys.executable, "-m", "streamlit", "run", str(self.script), *options]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # a process group of its own, to be ended as a whole
+            )
+
+    def _wait_until_healthy(self, seconds: float) -> bool:
+        """Whether the server answered before it ended or the time was up."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
+                    return answer.status == 200
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.05)
+        return False
+
+    def log_text(self) -> str:
+        """What the server has written so far."""
+        return self.log.read_text(errors="replace")
+
+    def stop(self) -> None:
+        """End the server and what it started; the second request is one that it cannot refuse."""
+        for request in (signal.SIGTERM, signal.SIGKILL):
+            if self.process.poll() is None:
+                os.killpg(self.process.pid, request)
+                try:
+                    self.process.wait(timeout=5)
+                except subprocess.TimeoutExpired:
+                    continue
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Watch:
+    """Notes whatever a page must not do: log or raise an error, show an exception of the app, ask another host."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.problems: list[str] = []
+        self._told: set[str] = set()
+        self._context = context
+        context.on("console", self._on_console)
+        context.on("weberror", self._on_error)
+        context.on("request", lambda request: self._on_request(request.url))
+        context.on("page", self._on_page)
+
+    def _on_page(self, page: Page) -> None:
+        page.on("websocket", lambda socket: self._on_request(socket.url))
+        page.on("crash", lambda page: self.problems.append(f"the page crashed: {page.url}"))
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.problems.append(f"error on the console: {message.text} ({message.location.get('url', '')})")
+
+    def _on_error(self, error: WebError) -> None:
+        self.problems.append(f"error in the page: {error.error}")
+
+    def _on_request(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob", "about") and parts.hostname not in ("127.0.0.1", "localhost"):
+            self.problems.append(f"request to another host: {url}")
+
+    def take(self) -> list[str]:
+        """The problems so far; they then count as dealt with."""
+        for page in self._context.pages:
+            # An answer from the page: what it reported before has arrived too.
+            if page.locator('[data-testid="stException"]').count() and page.url not in self._told:
+                self._told.add(page.url)  # it stays on the page
+                self.problems.append(f"the app raised an exception (its log has it): {page.url}")
+        taken, self.problems = self.problems, []
+        return taken
+
+    def check(self) -> None:
+        """Raise if there was any problem."""
+        if problems := self.take():
+            raise BrowserProblem("\n".join(problems))
+
+
+_IDLE = """quiet => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  const idle = app?.dataset.testScriptState === 'notRunning' && app.dataset.testConnectionState === 'CONNECTED'
+    && !document.querySelector('[data-testid="stSkeleton"]');
+  const now = performance.now();
+  if (!idle) window.idleSince = undefined;
+  else window.idleSince ??= now;
+  return idle && now - window.idleSince >= quiet;
+}"""
+
+
+def wait_idle(page: Page, quiet_ms: float = 150, timeout_ms: float = 30_000) -> None:
+    """Wait until the app's script has run, all it shows is drawn, and for `quiet_ms` no new run has begun.
+
+    The quiet time covers what starts a run a little later: a click on its way, a component that waits for the last of
+    several key presses. For a certain change, wait for the change itself (`expect(...)`) instead.
+    """
+    page.evaluate("window.idleSince = undefined")
+    page.wait_for_function(_IDLE, arg=quiet_ms, timeout=timeout_ms)
