@@ -1,0 +1,162 @@
+"""The app in a real browser: typing, stepping, choosing, and coming back by a link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.harness import PHONE, Server, wait_idle
+
+Serve = Callable[..., Server]
+TEXT = "a robot must obey a robot"
+
+
+def open_app(page: Page, server: Serve, **params: str) -> None:
+    page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'query': '6', **params})}")
+    expect(page.locator(".st-key-matrices .js-plotly-plot")).to_be_visible(timeout=60_000)
+    wait_idle(page)
+
+
+def chips(page: Page) -> Locator:
+    return page.get_by_role("radiogroup", name=re.compile("token", re.I)).get_by_role("radio")
+
+
+def chosen(page: Page) -> Locator:
+    return page.get_by_role("radiogroup", name=re.compile("token", re.I)).get_by_role("radio", checked=True)
+
+
+def param(page: Page, name: str) -> str:
+    return parse_qs(urlsplit(page.url).query)[name][0]
+
+
+def expect_param(page: Page, name: str, value: str) -> None:
+    page.wait_for_function("([name, value]) => new URLSearchParams(location.search).get(name) === value", arg=[name, value])
+
+
+def test_typing_shows_the_tokens_while_the_box_keeps_the_focus(page: Page, server: Serve) -> None:
+    open_app(page, server)
+    box = page.get_by_label("Your text")
+    box.fill("")
+    box.press_sequentially("equal tokens: a b a b", delay=20)
+    expect(chips(page)).to_have_count(7)
+    expect(box).to_be_focused()
+    expect(box).to_have_value("equal tokens: a b a b")
+    expect_param(page, "text", "equal tokens: a b a b")
+
+
+def test_stepping_with_the_keys_is_answered_by_the_browser_and_reaches_the_server(page: Page, server: Serve) -> None:
+    open_app(page, server, query="1")
+    chosen(page).focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(chips(page).nth(3)).to_be_checked()
+    expect_param(page, "query", "4")
+    page.keyboard.press("End")
+    expect(chips(page).nth(5)).to_be_checked()
+    page.keyboard.press("Home")
+    expect(chips(page).nth(0)).to_be_checked()
+    page.keyboard.press("ArrowLeft")
+    expect_param(page, "query", "1")
+
+
+def test_a_click_on_a_chip_redraws_the_bars_and_leaves_the_matrices(page: Page, server: Serve) -> None:
+    open_app(page, server)
+    page.locator(".st-key-matrices .js-plotly-plot").evaluate("plot => plot.dataset.untouched = 'yes'")
+    chips(page).nth(2).click()
+    expect_param(page, "query", "3")
+    expect(page.locator(".st-key-bars")).to_contain_text("query 3 ·must")
+    expect(page.locator(".st-key-vectors")).to_contain_text("3 ·must")
+    wait_idle(page)
+    assert page.locator(".st-key-matrices .js-plotly-plot").get_attribute("data-untouched") == "yes"
+
+
+def test_playing_steps_to_the_end(page: Page, server: Serve) -> None:
+    open_app(page, server, query="4")
+    page.get_by_role("button", name=re.compile("play", re.I)).click()
+    expect(chips(page).nth(5)).to_be_checked(timeout=15_000)
+    expect_param(page, "query", "6")
+
+
+def test_a_click_on_a_cell_chooses_its_query_and_names_the_pair(page: Page, server: Serve) -> None:
+    open_app(page, server, query="1")
+    plot = page.locator(".st-key-matrices .js-plotly-plot")
+    plot.scroll_into_view_if_needed()
+    spot = plot.evaluate(
+        """plot => {
+            const { xaxis, yaxis, meta } = plot._fullLayout, tile = meta.tiles[2], box = plot.getBoundingClientRect();
+            return [box.x + xaxis._offset + xaxis.c2p(tile.x0 + 1), box.y + yaxis._offset + yaxis.c2p(tile.y0 + 4)];
+        }"""
+    )
+    page.mouse.move(*spot)
+    page.mouse.click(*spot)
+    expect_param(page, "query", "5")
+    expect(chips(page).nth(4)).to_be_checked()
+    expect(page.get_by_text(re.compile(r"query 5 “·a” reads key 2 “·robot”: 0\.\d+"))).to_be_visible()
+
+
+def test_another_head_is_drawn_and_named(page: Page, server: Serve) -> None:
+    open_app(page, server)
+    page.get_by_role("radiogroup", name="Layer").get_by_role("radio", name="3").click()
+    page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="2").click()
+    expect(page.locator(".st-key-matrices")).to_contain_text("L3H2")
+    expect_param(page, "layer", "3")
+    expect_param(page, "head", "2")
+
+
+def test_a_copied_link_opens_the_same_view(page: Page, server: Serve) -> None:
+    open_app(page, server)
+    page.get_by_role("radiogroup", name="Layer").get_by_role("radio", name="2").click()
+    expect_param(page, "layer", "2")
+    chips(page).nth(1).click()
+    expect_param(page, "query", "2")
+    link = page.url
+    other = page.context.new_page()
+    other.goto(link)
+    expect(chips(other).nth(1)).to_be_checked(timeout=30_000)
+    expect(other.locator(".st-key-matrices")).to_contain_text("L2H0")
+    expect(other.get_by_label("Your text")).to_have_value(TEXT)
+    page.reload()
+    expect(chips(page).nth(1)).to_be_checked(timeout=30_000)
+
+
+def test_the_view_is_kept_when_moving_between_pages(page: Page, server: Serve) -> None:
+    open_app(page, server, layer="1", head="3", compare="L2H4", query="4")
+    page.get_by_role("link", name="Compare heads").click()
+    expect(page.locator(".st-key-pair")).to_contain_text("L2H4")
+    expect(page.locator(".st-key-pair")).to_contain_text("L1H3")
+    expect(page.get_by_label("Your text")).to_have_value(TEXT)
+    expect(page.get_by_text(re.compile("token 4 of 6"))).to_be_visible()
+    page.get_by_role("link", name="Models").click()
+    expect(page.get_by_text("Parameters")).to_be_visible()
+    page.get_by_role("link", name="Attention").click()
+    expect(page.locator(".st-key-matrices")).to_contain_text("L1H3")
+    assert (param(page, "query"), param(page, "text")) == ("4", TEXT)
+
+
+def test_markup_is_shown_as_typed(page: Page, server: Serve) -> None:
+    typed = "<b>x</b> **y** $z$ <img src=x onerror=alert(1)>"
+    open_app(page, server, text=typed, query="2")
+    assert "".join(text.replace("·", " ") for text in chip_labels(page)) == typed
+    assert page.locator(".st-key-matrices img, .st-key-bars b").count() == 0
+    expect(page.locator(".st-key-bars")).to_contain_text("·**")
+
+
+def chip_labels(page: Page) -> list[str]:
+    return chips(page).locator(".chip bdi").all_text_contents()
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [PHONE])
+def test_a_phone_shows_everything_without_scrolling_sideways(page: Page, server: Serve, color_scheme: str) -> None:
+    open_app(page, server, text="A robot must obey the orders given it by human beings.")
+    wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+    assert wide <= PHONE[0]
+    background = page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
+    light = sum(int(part) for part in re.findall(r"\d+", background)[:3]) / 3
+    assert (light > 200) == (color_scheme == "light")
+    chips(page).nth(3).click()
+    expect_param(page, "query", "4")

@@ -1,0 +1,104 @@
+"""Small random models for all tests: ours, the same in `transformers`, and as a folder on disk."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from model.config import GPT2Config
+from model.gpt2 import GPT2
+from model.tokenizer import Tokenizer
+
+# Tokens of the reduced vocabulary beside the 256 bytes; each is merged from two that stand before it.
+PIECES = (b" t", b"he", b" the", b" a", b"ro", b"bo", b"bot", b"robot", b" r", b"obot", b" robot", b"in", b"er", b" o")
+N_REDUCED = 256 + len(PIECES) + 1  # with the start token
+
+
+def make_config(**changes: Any) -> GPT2Config:
+    """A GPT-2 of two layers and three heads, whose vocabulary `write_vocabulary` names."""
+    sizes: dict[str, Any] = {
+        "n_layers": 2,
+        "n_heads": 3,
+        "d_model": 30,
+        "n_ctx": 32,
+        "d_vocab": N_REDUCED,
+        "d_mlp": 70,
+    }
+    return GPT2Config(**{**sizes, **changes})
+
+
+def random_network(config: GPT2Config | None = None, *, seed: int = 0) -> GPT2:
+    """A network whose every weight, bias and LayerNorm is random and large enough to make its heads differ clearly."""
+    network = GPT2(config or make_config())
+    generator = torch.Generator().manual_seed(seed)
+
+    def values(name: str, shape: torch.Size) -> nn.Parameter:
+        noise = torch.randn(shape, generator=generator)
+        if ".ln_" in name or name.startswith("ln_f"):
+            return nn.Parameter((1.0 if name.endswith("weight") else 0.0) + 0.2 * noise)
+        return nn.Parameter(noise * (0.1 if name.endswith("bias") else 0.2))
+
+    state = {name: values(name, parameter.shape) for name, parameter in network.named_parameters()}
+    network.load_state_dict(state, assign=True)
+    return network.eval().requires_grad_(False)
+
+
+def hugging_face_model(network: GPT2, attention: str = "eager") -> Any:
+    """`transformers.GPT2LMHeadModel` with the sizes and weights of `network`."""
+    import transformers
+
+    config = transformers.GPT2Config(**network.config.to_hugging_face())
+    config._attn_implementation = attention
+    theirs = transformers.GPT2LMHeadModel(config).eval()
+    state = {published_name(name): tensor for name, tensor in network.state_dict().items()}
+    if network.config.tied:
+        state["lm_head.weight"] = state["transformer.wte.weight"]
+    theirs.load_state_dict(state)
+    return theirs
+
+
+def published_name(name: str) -> str:
+    """A parameter's name with the prefix that `GPT2LMHeadModel` gives it."""
+    return name if name.startswith("lm_head") else f"transformer.{name}"
+
+
+def weights_of(network: GPT2) -> dict[str, Tensor]:
+    """Copies of the network's weights by their names, to be changed and written."""
+    return {name: tensor.clone() for name, tensor in network.state_dict().items()}
+
+
+def write_checkpoint(
+    folder: Path,
+    network: GPT2,
+    *,
+    weights: dict[str, Tensor] | None = None,
+    vocabulary: bool = True,
+    **changes: Any,
+) -> Path:
+    """Write `network` as a checkpoint folder; `weights` are written in place of its own, `changes` into config.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps({**network.config.to_hugging_face(), **changes}))
+    save_file(weights_of(network) if weights is None else weights, folder / "model.safetensors")
+    if vocabulary:
+        write_vocabulary(folder / "vocab.tiktoken")
+    return folder
+
+
+def reduced_vocabulary() -> dict[bytes, int]:
+    """The 256 bytes in GPT-2's order, then `PIECES`: each token with its rank."""
+    gpt2 = Tokenizer.gpt2()
+    tokens = [gpt2.token_bytes(rank) for rank in range(256)] + list(PIECES)
+    return {token: rank for rank, token in enumerate(tokens)}
+
+
+def write_vocabulary(path: Path, ranks: dict[bytes, int] | None = None) -> Path:
+    """Write a `.tiktoken` file, by default the reduced vocabulary."""
+    ranks = reduced_vocabulary() if ranks is None else ranks
+    path.write_text("".join(f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in ranks.items()))
+    return path
