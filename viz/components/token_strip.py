@@ -1,0 +1,198 @@
+"""The token strip: a text as a row of chips, shaded by how much the chosen token attends to each of them.
+
+The browser holds every weight and steps by itself; Python hears only of the settled choice. See `_reconcile` for how
+the two stay in step, and `token_strip/strip.js` for the other half.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import streamlit as st
+from jaxtyping import Float
+
+MAX_EXACT_TOKENS = 512  # above this many tokens weights travel as uint16: half the bytes, off by at most 1/131070
+UINT16_SCALE = 65535
+
+_FILES = Path(__file__).with_suffix("")
+_SCRIPTS = ("words.js", "cells.js", "picture.js", "strip.js")  # read as one module: a component takes a single script
+
+_render = st.components.v2.component(
+    "headlight_token_strip",
+    html=(_FILES / "strip.html").read_text("utf-8"),
+    css=(_FILES / "strip.css").read_text("utf-8"),
+    js="".join((_FILES / name).read_text("utf-8") for name in _SCRIPTS),
+)
+
+
+@dataclass(frozen=True)
+class StripHead:
+    """One attention head's weights over the text."""
+
+    name: str  # "L3H7"
+    pattern: Float[np.ndarray, "query key"]  # softmax weights, rows sum to 1, zero above the diagonal
+
+
+@dataclass(frozen=True)
+class _Report:
+    """A choice made in the browser, as the browser reports it."""
+
+    query: int
+    revision: str
+    count: int  # how many choices were made in the browser so far
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """What Python last told the browser to show, kept between reruns in the session."""
+
+    revision: str
+    command: str  # identity of the command; the browser follows each command once
+    query: int  # the position it commands
+    seen: int  # the last choice of the browser that Python knew of when it commanded
+    passed: int  # the query of the latest call
+    returned: int  # the result of the latest call
+
+
+def token_strip(
+    labels: Sequence[str],
+    heads: Sequence[StripHead],
+    *,
+    query: int,
+    revision: str,
+    key: str,
+    on_change: Callable[[], None],
+    titles: Sequence[str] | None = None,
+) -> int:
+    """Draw the strip and return the chosen query position (0-based), clamped to the text.
+
+    `labels` are the tokens made showable, `titles` their full form for tooltips. `revision` names the text: a new one
+    makes the browser forget its choice and show `query`; so does another `query` for the same text. `on_change` is
+    called when the person has settled on a token; inside it `chosen_query(key)` is that token.
+    """
+    _check(labels, heads, titles)
+    query = clamp(query, len(labels))
+    memory = f"{key}:sent"
+    sent = _reconcile(st.session_state.get(memory), _report(key, len(labels)), query, revision)
+    st.session_state[memory] = sent
+
+    def settled() -> None:
+        # A choice made on the old text may arrive after the new one is on its way: nobody wants that one.
+        if chosen_query(key) is not None:
+            on_change()
+
+    _render(
+        key=key,
+        data={
+            "id": key,
+            "revision": revision,
+            "labels": list(labels),
+            "titles": list(titles if titles is not None else labels),
+            "heads": [head.name for head in heads],
+            "scale": UINT16_SCALE if len(labels) > MAX_EXACT_TOKENS else 1,
+            "weights": pack(heads),
+            # Changes only when Python commands: while the browser steps, the message stays the same to the byte and
+            # Streamlit's message cache sends a reference instead of a megabyte of weights.
+            "command": {"id": sent.command, "query": sent.query, "seen": sent.seen},
+        },
+        on_choice_change=settled,
+    )
+    return sent.returned
+
+
+def chosen_query(key: str) -> int | None:
+    """The position last chosen in the browser for the text on show, or None; for use inside `on_change`."""
+    sent, report = st.session_state.get(f"{key}:sent"), _report(key)
+    return report.query if sent and report and report.revision == sent.revision else None
+
+
+def pack(heads: Sequence[StripHead]) -> pa.Table:
+    """Each head's lower triangle row by row, T * (T + 1) / 2 values, as the columns "0", "1", ... of one table."""
+    columns = {}
+    for index, head in enumerate(heads):
+        tokens = head.pattern.shape[0]
+        packed = np.asarray(head.pattern, dtype=np.float32)[_lower_triangle(tokens)]
+        if tokens > MAX_EXACT_TOKENS:
+            packed = np.rint(packed.clip(0, 1) * np.float32(UINT16_SCALE)).astype(np.uint16)
+        columns[str(index)] = packed
+    return pa.table(columns)
+
+
+def clamp(query: int, tokens: int) -> int:
+    """`query` moved to the nearest position of a text of `tokens` tokens."""
+    return min(max(int(query), 0), tokens - 1)
+
+
+@lru_cache(maxsize=4)
+def _lower_triangle(tokens: int) -> np.ndarray:
+    return np.tri(tokens, dtype=bool)
+
+
+def _report(key: str, tokens: int | None = None) -> _Report | None:
+    """The browser's last report, or None when there is none or it makes no sense: it comes from outside."""
+    state: Any = st.session_state.get(key)
+    choice = state.get("choice") if hasattr(state, "get") else None
+    if not isinstance(choice, dict):
+        return None
+    query, revision, count = choice.get("query"), choice.get("revision"), choice.get("count")
+    if type(query) is not int or type(count) is not int or not isinstance(revision, str) or query < 0:
+        return None
+    return _Report(query if tokens is None else clamp(query, tokens), revision, count)
+
+
+def _reconcile(sent: _Sent | None, report: _Report | None, query: int, revision: str) -> _Sent:
+    """Decide which of the two choices holds: the browser's last report, or the caller's `query`.
+
+    The browser's choice holds from its report on, until the caller asks for something else than what it was told. Only
+    then a new command goes out, with the count of the last choice known here, so that the browser can tell a command
+    that knew of its latest step (follow it) from a late answer to an earlier one (keep the step and report it again).
+    """
+    count = report.count if report else sent.seen if sent else 0
+    if sent is None or sent.revision != revision:
+        return _Sent(revision, secrets.token_hex(4), query, count, query, query)
+    if report is None or report.revision != revision or report.count <= sent.seen:
+        shown, commanded = sent.query, query != sent.query
+    else:
+        # A caller may pass what it was told, or lag one rerun behind, or always pass the same: none of it is a wish.
+        shown, commanded = report.query, query not in (report.query, sent.passed, sent.returned)
+    if commanded:
+        return _Sent(revision, secrets.token_hex(4), query, count, query, query)
+    return replace(sent, passed=query, returned=shown)
+
+
+def _check(labels: Sequence[str], heads: Sequence[StripHead], titles: Sequence[str] | None) -> None:
+    """Raise a ValueError that says what does not fit."""
+    tokens = len(labels)
+    if tokens == 0:
+        raise ValueError("The token strip was given no tokens; it needs at least one label.")
+    if len(heads) == 0:
+        raise ValueError("The token strip was given no heads; pass one StripHead, or two to compare them.")
+    if titles is not None and len(titles) != tokens:
+        raise ValueError(f"The token strip was given {len(titles)} titles for {tokens} labels; pass one a label.")
+    for head in heads:
+        problem = _problem(head.pattern, tokens)
+        if problem:
+            raise ValueError(f"The pattern of {head.name} {problem}")
+
+
+def _problem(pattern: np.ndarray, tokens: int) -> str | None:
+    """What keeps `pattern` from being softmax weights over `tokens` tokens."""
+    if pattern.shape != (tokens, tokens):
+        return f"has shape {pattern.shape}; {tokens} labels need {(tokens, tokens)}."
+    sums = pattern.sum(axis=-1, dtype=np.float64)
+    fitting = np.isclose(sums, 1, atol=1e-3)  # false for NaN and infinity
+    if not fitting.all():
+        row = int(np.argmin(fitting))
+        return f"sums to {sums[row]:.4g} in row {row}; softmax weights sum to 1 in each row."
+    if np.triu(pattern, 1).any():
+        return "has weight above its diagonal; mask the future before the softmax."
+    if pattern.min() < 0:
+        return f"holds {pattern.min():.4g}; softmax weights are never negative."
+    return None

@@ -1,0 +1,240 @@
+// What the token strip shows: one cell a token, shaded for the chosen one, and the same in words.
+
+const IDLE_CELLS = 48; // cells out of view that are brought up to date at a time
+
+class Picture {
+  constructor(root, element) {
+    this.root = root;
+    this.element = element;
+    const find = (selector) => element.querySelector(selector);
+    this.names = find(".names");
+    this.scroll = find(".scroll");
+    this.gutter = find(".gutter");
+    this.group = find(".cells");
+    this.status = find(".status");
+    this.cells = [];
+    this.query = 0;
+    this.version = 0; // counts the paintings; a cell with an older one is out of date
+    this.at = 0; // where the box is scrolled to; kept, because asking makes the browser lay out
+    this.scroll.onscroll = () => {
+      this.at = this.scroll.scrollTop;
+      this.paintView();
+    };
+    this.observer = new ResizeObserver(() => this.measure());
+    this.observer.observe(this.group);
+  }
+
+  stop() {
+    this.callOff?.();
+    this.observer.disconnect();
+  }
+
+  /** Take new data; cells are made anew only where there are none. */
+  load(data, query) {
+    const old = this.data;
+    const same = (part) => old && sameList(old[part], data[part]);
+    this.data = data;
+    this.rows = data.heads.map((_, head) => data.weights.getChildAt(head).toArray());
+    if (same("labels") && same("heads")) this.show(query);
+    else {
+      this.query = query;
+      this.build();
+      this.paint();
+    }
+    this.catchUp();
+  }
+
+  /** Show what the token at `query` looks at. */
+  show(query) {
+    if (query !== this.query) {
+      this.query = query;
+      // Focus and scrolling make the browser lay out, which costs nothing as long as nothing has been restyled.
+      this.follow();
+      this.reveal();
+    }
+    this.paint();
+  }
+
+  /** Bring the cells in line with the labels; existing ones stay, so that focus survives. */
+  build() {
+    const { labels, heads } = this.data;
+    const hadFocus = this.group.contains(this.root.activeElement);
+    const stale = this.cells[0] && this.cells[0].looks.length !== heads.length;
+    for (const cell of this.cells.splice(stale ? 0 : labels.length)) cell.remove();
+    const fresh = document.createDocumentFragment();
+    while (this.cells.length < labels.length) {
+      const cell = makeCell(this.cells.length, heads.length);
+      this.cells.push(cell);
+      fresh.append(cell);
+    }
+    this.group.append(fresh);
+    labels.forEach((label, i) => {
+      this.cells[i].classList.toggle("cut", label.length > 8);
+      for (const { text } of this.cells[i].looks) text.textContent = label;
+    });
+    this.element.classList.toggle("several", heads.length > 1);
+    this.element.classList.toggle("short", labels.length <= 32);
+    this.element.classList.toggle("long", labels.length > 256);
+    this.names.replaceChildren(heads.length > 1 ? "Heads " : "Head ", ...heads.map((name) => make("b", "", name)));
+    this.shown = null;
+    this.measured = null;
+    requestAnimationFrame(() => this.measure());
+    this.follow();
+    if (hadFocus) this.tabStop.focus({ preventScroll: true });
+  }
+
+  /** The chosen token's row of weights, as they came. */
+  row(head) {
+    const start = (this.query * (this.query + 1)) / 2;
+    return this.rows[head].subarray(start, start + this.query + 1);
+  }
+
+  weight(head, key) {
+    return this.rows[head][(this.query * (this.query + 1)) / 2 + key] / this.data.scale;
+  }
+
+  /** Show the chosen token's row: at once in the cells in view, `catchUp` does the others. */
+  paint() {
+    this.version += 1;
+    this.callOff?.();
+    this.paintView();
+    this.mark();
+    this.say();
+  }
+
+  paintView() {
+    const [from, to] = this.inView();
+    for (let i = from; i < to; i += 1) this.paintCell(this.cells[i]);
+  }
+
+  /** Shade one cell; touches only what differs. */
+  paintCell(cell) {
+    if (cell.version === this.version) return;
+    cell.version = this.version;
+    const masked = cell.index > this.query;
+    if (cell.masked !== masked) cell.classList.toggle("masked", (cell.masked = masked));
+    cell.looks.forEach((look, head) => {
+      const weight = masked ? 0 : this.weight(head, cell.index);
+      const text = masked ? "–" : percent(weight);
+      if (look.said !== text) look.percent.data = look.said = text;
+      const shade = Math.round(weight * 1000) / 1000;
+      if (look.shade !== shade) look.element.style.setProperty("--w", (look.shade = shade));
+    });
+  }
+
+  /** Bring the cells out of view up to date, and every cell's name for screen readers, a few at a time. */
+  catchUp(from = 0) {
+    this.callOff?.();
+    if (from >= this.cells.length) return;
+    this.callOff = whenIdle(() => {
+      for (const cell of this.cells.slice(from, from + IDLE_CELLS)) {
+        this.paintCell(cell);
+        this.name(cell);
+      }
+      this.catchUp(from + IDLE_CELLS);
+    });
+  }
+
+  /** The range of cells in the box or within half its height. */
+  inView() {
+    if (!this.measured) return [0, this.cells.length];
+    const { cells, view } = this.measured;
+    const from = cells.findIndex(({ top, height }) => top + height >= this.at - view / 2);
+    const to = cells.findIndex(({ top }, i) => i > from && top > this.at + view * 1.5);
+    return [Math.max(from, 0), to < 0 ? cells.length : to];
+  }
+
+  /** Move the tab stop to the chosen cell, and focus too if it was on a cell. */
+  follow() {
+    const cell = this.cells[this.query];
+    if (this.tabStop === cell) return;
+    cell.tabIndex = 0;
+    if (this.root.activeElement?.index !== undefined) cell.focus({ preventScroll: true });
+    if (this.tabStop) this.tabStop.tabIndex = -1;
+    this.tabStop = cell;
+  }
+
+  /** Mark the chosen cell, and it alone. */
+  mark() {
+    const cell = this.cells[this.query];
+    if (this.shown !== cell) {
+      for (const other of this.shown ? [this.shown] : this.cells) setChosen(other, false);
+      setChosen(cell, true);
+      this.shown = cell;
+    }
+    this.name(cell);
+  }
+
+  /** What a screen reader says of a cell. */
+  name(cell) {
+    const label = `“${isolate(this.data.labels[cell.index])}”`;
+    const name = [`token ${cell.index + 1}: ${label}`, ...this.looks(cell.index)].join(", ");
+    if (cell.name !== name) cell.setAttribute("aria-label", (cell.name = name));
+  }
+
+  /** What the pointer says of a cell. */
+  hint(cell) {
+    cell.title = [`${cell.index + 1} · ${isolate(this.data.titles[cell.index])}`, ...this.looks(cell.index)].join("\n");
+  }
+
+  /** How much the chosen token looks at token `i`, exactly. */
+  looks(i) {
+    const { heads, scale } = this.data;
+    if (i > this.query) return ["masked: it comes after the chosen token"];
+    return heads.map((name, head) => `${name} ${exact(this.weight(head, i), scale)}`);
+  }
+
+  /** The same in words. */
+  say() {
+    const { query } = this;
+    const { labels, heads, scale } = this.data;
+    const quoted = (at, role) => ["“", make("bdi", role, quote(labels[at])), "”"];
+    const intro = make("p");
+    intro.append(`token ${query + 1} of ${labels.length} · `, ...quoted(query, "query"));
+    const lines = heads.map((name, head) => {
+      const line = heads.length > 1 ? make("p") : intro;
+      if (heads.length > 1) line.append(make("b", "", name));
+      line.append(" ");
+      for (const piece of describeLook(this.row(head), query, scale))
+        line.append(...(piece.token === undefined ? [piece] : quoted(piece.token, "key")));
+      return line;
+    });
+    this.status.replaceChildren(...new Set([intro, ...lines]));
+  }
+
+  /** Read where the cells lie: once after each change of layout, never while stepping. */
+  measure() {
+    const cells = this.cells.map((cell) => ({ top: cell.offsetTop, height: cell.offsetHeight }));
+    this.measured = { cells, view: this.scroll.clientHeight };
+    this.at = this.scroll.scrollTop;
+    this.reveal();
+    this.nameLines(cells);
+  }
+
+  /** Write the heads' names at the left of each line of cells, when there are several heads. */
+  nameLines(cells) {
+    const { heads } = this.data;
+    if (heads.length < 2) return this.gutter.replaceChildren();
+    const offsets = this.cells[0].looks.map(({ chip }) => chip.offsetTop + chip.offsetHeight / 2);
+    const tags = [...new Set(cells.map(({ top }) => top))].flatMap((top) =>
+      heads.map((name, head) => {
+        const tag = make("span", "", name);
+        tag.style.top = `${top + offsets[head]}px`;
+        return tag;
+      }),
+    );
+    this.gutter.replaceChildren(...tags);
+  }
+
+  /** Keep the chosen cell in view by scrolling the box, never the page. */
+  reveal() {
+    if (!this.measured) return;
+    const { cells, view } = this.measured;
+    const { top, height } = cells[this.query];
+    let to = this.at;
+    if (top < to) to = Math.max(top - 8, 0);
+    else if (top + height > to + view) to = top + height - view + 8;
+    if (to !== this.at) this.scroll.scrollTop = this.at = to;
+  }
+}
+

@@ -1,0 +1,59 @@
+// Numbers and sentences of the token strip. Pure functions: no DOM, no state.
+
+const QUOTE_MAX = 18;
+const segmenter = globalThis.Intl?.Segmenter ? new Intl.Segmenter() : null;
+
+/** A weight from 0 to 1 as a short percentage: 50%, 18%, 0.5%, 0.03%, <0.01%. */
+function percent(weight) {
+  const p = weight * 100;
+  if (p < 0.01) return "<0.01%";
+  const digits = p >= 0.995 ? 0 : p >= 0.0995 ? 1 : 2;
+  return `${p.toFixed(digits)}%`;
+}
+
+/** A weight to four significant digits, or to what its step of 1/scale allows. */
+function exact(weight, scale) {
+  const p = weight * 100;
+  if (scale > 1) return `about ${p.toFixed(3)}%`;
+  if (p === 0) return "0%";
+  return p < 1e-4 ? `${p.toExponential(3)}%` : `${p.toPrecision(4)}%`;
+}
+
+/** A label for running text: at most QUOTE_MAX characters as a person counts them. */
+function quote(label) {
+  const units = segmenter ? Array.from(segmenter.segment(label), (s) => s.segment) : Array.from(label);
+  return units.length > QUOTE_MAX ? `${units.slice(0, QUOTE_MAX - 1).join("")}…` : label;
+}
+
+/** Text for an attribute, isolated so that a right-to-left token cannot reorder what stands around it. */
+const isolate = (label) => `\u2068${label}\u2069`;
+
+/** The one or two keys that a row of weights favours most. */
+function favourites(row, scale) {
+  let first = 0;
+  let second = -1;
+  for (let i = 1; i < row.length; i += 1) {
+    if (row[i] > row[first]) [first, second] = [i, first];
+    else if (second < 0 || row[i] > row[second]) second = i;
+  }
+  const list = [{ at: first, weight: row[first] / scale }];
+  // A runner-up is worth naming when it is no crumb beside the first.
+  if (second >= 0 && row[second] * 5 >= row[first]) list.push({ at: second, weight: row[second] / scale });
+  return list;
+}
+
+/** What a head does with the token at `query`, in pieces: strings, and {token} where a token is to be quoted. */
+function describeLook(row, query, scale) {
+  if (row.length === 1) return ["can look only at itself (100%)"];
+  const named = favourites(row, scale);
+  const sum = named.reduce((total, { weight }) => total + weight, 0);
+  const pieces = [sum >= 0.5 ? "looks mostly at " : "looks widely, most at "];
+  named.forEach(({ at, weight }, index) => {
+    if (index > 0) pieces.push(" and ");
+    if (at === query) pieces.push("itself");
+    else pieces.push(`${at + 1}\u00a0`, { token: at });
+    pieces.push(`\u00a0(${percent(weight)})`);
+  });
+  return pieces;
+}
+
