@@ -40,6 +40,7 @@ def token_section(view: View) -> None:
             trace.v[layer, head, query],
             token=position_label(query, view.labels[query]),
             theme=theme(),
+            width=430,
         )
         chart(vectors, key="vectors", alt="Query, key and value vector of the chosen token")
 

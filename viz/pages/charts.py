@@ -18,7 +18,7 @@ _CONFIG = {"displaylogo": False, "toImageButtonOptions": {"format": "svg"}}
 def chart(figure: go.Figure, *, key: str, alt: str, **options: Any) -> None:
     """Draw a figure; on a screen too narrow for it, it scrolls sideways inside its frame."""
     with st.container(key=f"wide_{key}"):
-        st.html(f"<style>.st-key-wide_{key} [data-testid='stPlotlyChart'] {{ min-width: {min_width(figure)}px }}</style>")
+        st.html(f"<style>.st-key-wide_{key} > .st-key-{key} {{ min-width: {min_width(figure)}px }}</style>")
         st.plotly_chart(figure, theme=None, key=key, config=_CONFIG, alt=alt, **options)
 
 

@@ -1,0 +1,1 @@
+"""Measurements: timings belong here, not in the tests."""
