@@ -1,8 +1,8 @@
 """Measures of what a head does, from its pattern alone.
 
-Every function takes patterns (.., query, key) with rows that add up to 1 over the keys up to the query, and gives one score
-for each leading index (a layer and a head, say). All scores lie between 0 (never) and 1 (always, with the full weight);
-NaN where no query qualifies. The definitions are TransformerLens' (its demos measure the same diagonals on
+Every function takes patterns (.., query, key) with rows that add up to 1 over the keys up to the query, and gives one
+score for each leading index (a layer and a head, say). All scores lie between 0 (never) and 1 (always, with the full
+weight); NaN where no query qualifies. The definitions are TransformerLens' (its demos measure the same diagonals on
 repeated random tokens; `transformer_lens/head_detector.py` builds the same target positions for any text).
 """
 

@@ -15,6 +15,7 @@ import threading
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 import tiktoken
 from tiktoken_ext.openai_public import r50k_pat_str
@@ -85,7 +86,7 @@ class Tokenizer:
         """
         to_byte = _unicode_to_byte()
         try:
-            ids: dict[str, int] = json.loads(vocab.read_text("utf-8"))
+            ids: dict[str, Any] = json.loads(vocab.read_text("utf-8"))
             lines = merges.read_text("utf-8").splitlines()
             pairs = [line.split() for line in lines if line and not line.startswith("#version")]
             ordered = [bytes([to_byte[c]]) for c in _byte_order()]
@@ -147,7 +148,7 @@ class Tokenizer:
         return Token(token_id, token, token_label(token))
 
 
-def _encoding(name: str, ranks: dict[bytes, int], special: dict[str, int]) -> tiktoken.Encoding:
+def _encoding(name: str, ranks: dict[bytes, int], special: dict[str, Any]) -> tiktoken.Encoding:
     missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if missing:
         raise TokenizerError(f"{name} lacks the single byte {missing[0]:#04x}; without it some texts have no tokens.")

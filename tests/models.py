@@ -42,7 +42,7 @@ def random_network(config: GPT2Config | None = None, *, seed: int = 0) -> GPT2:
         noise = torch.randn(shape, generator=generator)
         if ".ln_" in name or name.startswith("ln_f"):
             return nn.Parameter((1.0 if name.endswith("weight") else 0.0) + 0.2 * noise)
-        return nn.Parameter(noise * (0.1 if name.endswith("bias") else 0.2))
+        return nn.Parameter(noise * (0.1 if name.endswith("bias") or ".c_proj." in name else 0.2))
 
     state = {name: values(name, parameter.shape) for name, parameter in network.named_parameters()}
     network.load_state_dict(state, assign=True)

@@ -9,4 +9,4 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&=^\"'])")
 
 def as_text(text: str) -> str:
     """`text` with every character that Streamlit's Markdown interprets escaped, on one line."""
-    return _SPECIAL.sub(r"\\\1", text).replace("\n", " ")
+    return re.sub(r"[\r\n]", " ", _SPECIAL.sub(r"\\\1", text))

@@ -1,0 +1,182 @@
+"""The models of a running app: by name, few in memory, and never by a path."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from huggingface_hub import constants
+
+from model import checkpoint
+from model import library as module
+from model.checkpoint import EMBEDDED
+from model.errors import CheckpointError, ConfigError
+from model.gpt2 import GPT2
+from model.library import Entry, ModelLibrary
+from tests.models import random_network, write_checkpoint
+
+
+@pytest.fixture
+def shelf(tmp_path, monkeypatch):
+    """A folder with three models, which HEADLIGHT_MODELS names; no hub models."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "no cache"))
+    for seed, name in enumerate(("a", "b", "c")):
+        write_checkpoint(tmp_path / "shelf" / name, random_network(seed=seed))
+    (tmp_path / "shelf" / "empty").mkdir()
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path / "shelf"))
+    return tmp_path / "shelf"
+
+
+@pytest.fixture
+def loads(monkeypatch):
+    """The names of the models that were read from disk."""
+    names = []
+    load_folder = checkpoint.load_folder
+
+    def counted(folder, *, name=None, source="folder"):
+        names.append(name)
+        return load_folder(folder, name=name, source=source)
+
+    monkeypatch.setattr(module, "load_folder", counted)
+    return names
+
+
+def test_entries(shelf):
+    assert ModelLibrary().entries() == [Entry(EMBEDDED, "embedded"), *(Entry(name, "folder") for name in "abc")]
+
+
+def test_without_folders_there_is_the_embedded_model(shelf, monkeypatch):
+    for value in ("", "/nowhere/at/all", "~nobody-of-that-name"):
+        monkeypatch.setenv("HEADLIGHT_MODELS", value)
+        assert ModelLibrary().entries() == [Entry(EMBEDDED, "embedded")]
+    assert ModelLibrary().get(EMBEDDED).source == "embedded"
+
+
+def test_a_model_is_loaded_once(shelf, loads):
+    models = ModelLibrary()
+    assert models.get("a") is models.get("a")
+    assert loads == ["a"]
+    assert models.get("a").folder == shelf / "a"
+
+
+def test_at_most_two_are_in_memory_and_the_oldest_is_let_go(shelf, loads):
+    gone: list[GPT2] = []
+    models = ModelLibrary(max_loaded=2, on_unload=gone.append)
+    a, b = models.get("a"), models.get("b")
+    models.get("a")
+    c = models.get("c")
+    assert gone == [b.network]
+    assert models.get("a") is a
+    assert models.get("c") is c
+    models.get("b")
+    assert gone == [b.network, a.network]
+    assert loads == ["a", "b", "c", "b"]
+
+
+def test_a_model_in_use_stays_usable_after_it_is_let_go(shelf):
+    models = ModelLibrary(max_loaded=1)
+    a = models.get("a")
+    before = a.network(torch.tensor([1, 2]))
+    models.get("b")
+    assert torch.equal(a.network(torch.tensor([1, 2])), before)
+
+
+@pytest.mark.parametrize("name", ["..", "../shelf/a", "./a", "a/.", "/etc", "", "~", "empty", "d"])
+def test_a_name_is_never_a_path(shelf, name, monkeypatch):
+    monkeypatch.chdir(shelf)
+    with pytest.raises(CheckpointError):
+        ModelLibrary().get(name)
+    with pytest.raises(CheckpointError):
+        ModelLibrary().get(str(shelf / "a"))
+
+
+def test_a_damaged_model_leaves_the_others_as_they_are(shelf):
+    models = ModelLibrary()
+    a = models.get("a")
+    (shelf / "b" / "config.json").write_text("{}")
+    with pytest.raises(ConfigError):
+        models.get("b")
+    assert models.get("a") is a
+
+
+# --- folders that are opened ---------------------------------------------------------------------------------------
+
+
+def test_an_opened_folder_is_known_by_its_name(shelf, tmp_path):
+    models = ModelLibrary()
+    write_checkpoint(tmp_path / "else" / "mine", random_network(seed=5))
+    opened = models.open_folder(tmp_path / "else" / "mine")
+    assert opened.name == "mine"
+    assert models.get("mine") is opened
+    assert Entry("mine", "folder") in models.entries()
+    with pytest.raises(CheckpointError):
+        ModelLibrary().get("mine")
+
+
+def test_a_name_that_is_taken_gets_a_number(shelf, tmp_path):
+    models = ModelLibrary(max_loaded=9)
+    for place in ("one", "two"):
+        write_checkpoint(tmp_path / place / "a", random_network(seed=7))
+        write_checkpoint(tmp_path / place / EMBEDDED, random_network(seed=7))
+    assert models.open_folder(tmp_path / "one" / "a").name == "a (2)"
+    assert models.open_folder(tmp_path / "two" / "a").name == "a (3)"
+    assert models.open_folder(tmp_path / "one" / EMBEDDED).name == f"{EMBEDDED} (2)"
+    assert models.open_folder(tmp_path / "one" / "a").name == "a (2)"
+    assert models.open_folder(shelf / "a").name == "a"
+    assert models.get("a").folder == shelf / "a"
+    assert models.get("a (3)").folder == tmp_path / "two" / "a"
+    assert models.get(EMBEDDED).source == "embedded"
+
+
+def test_models_of_equal_names_in_two_folders_are_both_there(shelf, tmp_path, monkeypatch):
+    write_checkpoint(tmp_path / "other" / "a", random_network(seed=7))
+    write_checkpoint(tmp_path / "other" / EMBEDDED, random_network(seed=7))
+    monkeypatch.setenv("HEADLIGHT_MODELS", f"{shelf}:{tmp_path / 'other'}")
+    models = ModelLibrary()
+    assert [entry.name for entry in models.entries()] == [EMBEDDED, "a", "b", "c", "a (2)", f"{EMBEDDED} (2)"]
+    assert models.get("a").folder == shelf / "a"
+    assert models.get("a (2)").folder == tmp_path / "other" / "a"
+    assert models.get(EMBEDDED).source == "embedded"
+
+
+def test_opening_again_reads_again(shelf, tmp_path):
+    gone: list[GPT2] = []
+    models = ModelLibrary(on_unload=gone.append)
+    first = models.open_folder(shelf / "a")
+    new = random_network(seed=11)
+    (shelf / "a" / "model.safetensors").unlink()
+    write_checkpoint(shelf / "a", new)
+    second = models.open_folder(shelf / "a")
+    assert gone == [first.network]
+    assert torch.equal(second.network.wte.weight, new.wte.weight)
+    assert models.get("a") is second
+
+
+@pytest.mark.parametrize("path", ["nothing", "a\0b", "~nobody-of-that-name", "x" * 5_000, ""])
+def test_opening_what_is_no_folder(shelf, path):
+    models = ModelLibrary()
+    with pytest.raises(CheckpointError, match="There is no folder"):
+        models.open_folder(path)
+    assert len(models.entries()) == 4
+
+
+def test_a_folder_that_cannot_be_loaded_is_not_remembered(shelf):
+    models = ModelLibrary()
+    with pytest.raises(CheckpointError, match=r"empty holds no config\.json"):
+        models.open_folder(shelf / "empty")
+    assert [entry.name for entry in models.entries()] == [EMBEDDED, "a", "b", "c"]
+
+
+def test_sessions_at_once_load_a_model_once(shelf, loads):
+    models, start = ModelLibrary(), threading.Barrier(6)
+
+    def ask(_: int):
+        start.wait()
+        return models.get("a")
+
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(ask, range(6)))
+    assert loads == ["a"]
+    assert all(model is found[0] for model in found)

@@ -1,0 +1,133 @@
+"""The cache of traces: bounded, shared, and a pass for each text only once."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from model import trace_cache
+from model.errors import TextError
+from model.trace import run_trace
+from model.trace_cache import TraceCache
+from tests.models import random_network
+
+ONE_TOKEN = 4 * (3 * 30 + 2 * 30 + 4 * 2 * 30)  # bytes that a trace of the small network holds for each token
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """The calls of `run_trace`: ids, and the ids of the prefix that was at hand."""
+    calls = []
+
+    def counted(network, ids, *, prefix=None):
+        calls.append((tuple(ids), prefix and prefix.ids))
+        return run_trace(network, ids, prefix=prefix)
+
+    monkeypatch.setattr(trace_cache, "run_trace", counted)
+    return calls
+
+
+def test_a_text_is_traced_once(network, passes):
+    cache = TraceCache(10**9)
+    assert cache.get(network, [1, 2, 3]) is cache.get(network, (1, 2, 3))
+    assert len(passes) == 1
+
+
+def test_the_longest_shared_beginning_is_reused(network, passes):
+    cache = TraceCache(10**9)
+    for ids in ((9, 9, 9), (1, 2), (1, 2, 3, 4), (1, 7)):
+        cache.get(network, ids)
+    extended = cache.get(network, (1, 2, 3, 5))
+    assert passes[-1] == ((1, 2, 3, 5), (1, 2, 3, 4))
+    np.testing.assert_allclose(extended.z, run_trace(network, (1, 2, 3, 5)).z, atol=1e-5, rtol=0)
+
+
+def test_networks_are_kept_apart(network, passes):
+    cache, other = TraceCache(10**9), random_network(seed=1)
+    ours, theirs = cache.get(network, (1, 2)), cache.get(other, (1, 2))
+    assert (ours.network, theirs.network) == (network, other)
+    assert passes == [((1, 2), None), ((1, 2), None)]
+
+
+def test_nbytes_counts_the_kept_traces_exactly(network):
+    cache = TraceCache(10**9)
+    assert cache.nbytes == 0
+    first, second = cache.get(network, (1, 2)), cache.get(network, (1, 2, 3))
+    assert cache.nbytes == first.nbytes + second.nbytes == 5 * ONE_TOKEN
+
+
+def test_the_oldest_traces_go_when_there_is_no_room(network, passes):
+    cache = TraceCache(4 * ONE_TOKEN)
+    cache.get(network, (1, 1))
+    cache.get(network, (2, 2))
+    cache.get(network, (1, 1))  # looked at again, so (2, 2) is the oldest
+    cache.get(network, (3, 3))
+    assert cache.nbytes == 4 * ONE_TOKEN
+    passes.clear()
+    cache.get(network, (1, 1))
+    cache.get(network, (3, 3))
+    assert passes == []
+    cache.get(network, (2, 2))
+    assert [ids for ids, _ in passes] == [(2, 2)]
+
+
+def test_the_newest_trace_stays_whatever_its_size(network, passes):
+    cache = TraceCache(ONE_TOKEN)
+    cache.get(network, (1,))
+    large = cache.get(network, (1, 2, 3, 4, 5))
+    assert cache.nbytes == 5 * ONE_TOKEN
+    assert cache.get(network, (1, 2, 3, 4, 5)) is large
+    assert len(passes) == 2
+
+
+def test_forget_lets_a_network_go(network):
+    cache, other = TraceCache(10**9), random_network(seed=1)
+    cache.get(network, (1, 2))
+    cache.get(other, (1, 2))
+    cache.get(other, (3, 4, 5))
+    gone = weakref.ref(other)
+    cache.forget(other)
+    del other
+    gc.collect()
+    assert gone() is None
+    assert cache.nbytes == 2 * ONE_TOKEN
+
+
+def test_bad_texts_are_refused_and_leave_nothing(network):
+    cache = TraceCache(10**9)
+    for ids in ((), (1,) * 33):
+        with pytest.raises(TextError):
+            cache.get(network, ids)
+    assert cache.nbytes == 0
+
+
+def test_sessions_at_once_share_one_pass(network, passes):
+    cache, start = TraceCache(10**9), threading.Barrier(8)
+
+    def ask(_: int):
+        start.wait()
+        return cache.get(network, tuple(range(20)))
+
+    with ThreadPoolExecutor(8) as pool:
+        traces = list(pool.map(ask, range(8)))
+    assert len(passes) == 1
+    assert all(trace is traces[0] for trace in traces)
+
+
+def test_a_pass_that_ends_is_found_by_the_one_that_waited(network, monkeypatch):
+    """The trace is kept before the next pass may begin; a gap between the two would let the same pass run again."""
+    cache = TraceCache(10**9)
+    held, keep = [], cache._keep
+
+    def watched(*args):
+        held.append(cache._pass.locked())
+        keep(*args)
+
+    monkeypatch.setattr(cache, "_keep", watched)
+    cache.get(network, (1, 2))
+    assert held == [True]
