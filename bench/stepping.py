@@ -2,8 +2,8 @@
 
     .venv/bin/python -m bench.stepping [--steps 30] [--tokens 16]
 
-Prints milliseconds, p50 and p95: from the key press to the painted strip (drawn in the browser), and to the last repaint
-of the charts that depend on the token (drawn by the server). Needs requirements-dev.txt and a Chromium.
+Prints milliseconds, p50 and p95: from the key press to the painted strip (drawn in the browser), and to the last
+repaint of the charts that depend on the token (drawn by the server). Needs requirements-dev.txt and a Chromium.
 """
 
 from __future__ import annotations

@@ -100,21 +100,26 @@ def write_url() -> None:
         st.query_params.from_dict(params)
 
 
+def model_names() -> list[str]:
+    """The models that can be chosen; the chosen one is among them wherever it came from."""
+    names = [entry.name for entry in library().entries()]
+    chosen = get_focus().model
+    return names if chosen in names else [chosen, *names]
+
+
 def load_view() -> View:
     """The view of this session's focus, which is clamped to what the model and the text allow.
 
     Raises:
         HeadlightError: the text has no token.
     """
+    model = current_model()
     focus = get_focus()
-    model = _model(focus)
     start = focus.start_token and model.tokenizer.start_id is not None
     ids = model.tokenizer.encode(focus.text, start_token=start)
     shown = ids[: model.config.n_ctx]
     config = model.config
-    clamped = focus.with_model(model.name).clamped(
-        n_layers=config.n_layers, n_heads=config.n_heads, n_pos=len(shown)
-    )
+    clamped = focus.clamped(n_layers=config.n_layers, n_heads=config.n_heads, n_pos=len(shown))
     if "notices" in st.session_state:
         st.session_state.notices += clamped.correction(focus)
     st.session_state.focus = clamped
@@ -122,8 +127,13 @@ def load_view() -> View:
     return View(clamped, model, trace, model.tokenizer.tokens(shown), len(ids))
 
 
-def _model(focus: Focus) -> LoadedModel:
-    """The focus's model, or, where it cannot be shown, the one shown before, with a notice."""
+def current_model() -> LoadedModel:
+    """The focus's model, or, where it cannot be shown, the one shown before, with a notice.
+
+    Raises:
+        HeadlightError: the one shown before cannot be shown any more either.
+    """
+    focus = get_focus()
     try:
         model = library().get(focus.model)
     except HeadlightError as error:
@@ -134,6 +144,7 @@ def _model(focus: Focus) -> LoadedModel:
         st.session_state.setdefault("notices", []).append(f"{notice}: {error}")
         model = library().get(before)
     st.session_state.shown_model = model.name
+    st.session_state.focus = focus.with_model(model.name)
     return model
 
 

@@ -1,4 +1,4 @@
-"""Each page draws the model's own numbers, for every choice its controls allow, and says plainly what it cannot show."""
+"""Each page draws the model's own numbers, for every choice its controls allow, and says what it cannot show."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@ def open_app(page: Page, server: Serve, **params: str) -> None:
 
 
 def chips(page: Page) -> Locator:
-    return page.get_by_role("radiogroup", name=re.compile("token", re.I)).get_by_role("radio")
+    return page.get_by_role("radiogroup", name=re.compile("token", re.IGNORECASE)).get_by_role("radio")
 
 
 def chosen(page: Page) -> Locator:
-    return page.get_by_role("radiogroup", name=re.compile("token", re.I)).get_by_role("radio", checked=True)
+    return page.get_by_role("radiogroup", name=re.compile("token", re.IGNORECASE)).get_by_role("radio", checked=True)
 
 
 def param(page: Page, name: str) -> str:
@@ -34,7 +34,9 @@ def param(page: Page, name: str) -> str:
 
 
 def expect_param(page: Page, name: str, value: str) -> None:
-    page.wait_for_function("([name, value]) => new URLSearchParams(location.search).get(name) === value", arg=[name, value])
+    page.wait_for_function(
+        "([name, value]) => new URLSearchParams(location.search).get(name) === value", arg=[name, value]
+    )
 
 
 def test_typing_shows_the_tokens_while_the_box_keeps_the_focus(page: Page, server: Serve) -> None:
@@ -76,7 +78,7 @@ def test_a_click_on_a_chip_redraws_the_bars_and_leaves_the_matrices(page: Page, 
 
 def test_playing_steps_to_the_end(page: Page, server: Serve) -> None:
     open_app(page, server, query="4")
-    page.get_by_role("button", name=re.compile("play", re.I)).click()
+    page.get_by_role("button", name=re.compile("play", re.IGNORECASE)).click()
     expect(chips(page).nth(5)).to_be_checked(timeout=15_000)
     expect_param(page, "query", "6")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from model import hub
-from model.checkpoint import EMBEDDED, EMBEDDED_FOLDER, LoadedModel
+from model.checkpoint import LoadedModel
 from model.errors import HeadlightError
 from viz.plain import as_text
-from viz.session import get_focus, library, set_focus, take_notices, write_url
+from viz.session import current_model, get_focus, library, model_names, set_focus, take_notices, write_url
 
 _LOCAL_ADDRESSES = {"127.0.0.1", "localhost", "::1"}
 
@@ -27,6 +27,18 @@ def show_sizes(model: LoadedModel) -> None:
         "Parameters": model.n_parameters,
     }
     st.table({name: f"{value:,}" for name, value in rows.items()}, border="horizontal")
+
+
+def about_the_embedded_model(model: LoadedModel) -> None:
+    """What the embedded model is, plainly, and its card."""
+    st.markdown(
+        "A small GPT-2 trained for this app, so that real attention shows offline. It does not write well; "
+        "for that, and for heads that know more, open GPT-2 itself."
+    )
+    card = model.folder / "README.md"
+    if card.is_file():
+        with st.expander("Model card"):
+            st.markdown(card.read_text("utf-8"))
 
 
 def open_folder() -> None:
@@ -50,7 +62,8 @@ def from_hub() -> None:
     """A form that downloads a checkpoint, after saying how large it is."""
     st.subheader("GPT-2 from the Hugging Face hub", anchor=False)
     st.markdown(
-        "Nothing is downloaded until you ask. Any repository with the GPT-2 architecture and a `model.safetensors` works."
+        "Nothing is downloaded until you ask. Any repository with the GPT-2 architecture "
+        "and a `model.safetensors` works."
     )
     repo = st.selectbox(
         "Repository", hub.SUGGESTED, accept_new_options=True, key="hub_repo", label_visibility="collapsed"
@@ -90,28 +103,26 @@ def _download(repo: str) -> None:
 
 def page() -> None:
     """Draw the page."""
+    try:
+        model = current_model()
+    except HeadlightError as error:
+        st.error(as_text(str(error)))
+        return
     for notice in take_notices():
         st.warning(as_text(notice))
-    names = [entry.name for entry in library().entries()]
-    focus = get_focus()
-    st.session_state.models_box = focus.model if focus.model in names else EMBEDDED
+    st.session_state.models_box = model.name
     st.selectbox(
         "Model",
-        names,
+        model_names(),
         key="models_box",
         on_change=lambda: set_focus(get_focus().with_model(st.session_state.models_box)),
         width=320,
     )
     left, right = st.columns(2, gap="large")
     with left:
-        try:
-            show_sizes(library().get(st.session_state.models_box))
-        except HeadlightError as error:
-            st.error(as_text(str(error)))
-        card = EMBEDDED_FOLDER / "README.md"
-        if st.session_state.models_box == EMBEDDED and card.is_file():
-            with st.expander("Model card"):
-                st.markdown(card.read_text("utf-8"))
+        show_sizes(model)
+        if model.source == "embedded":
+            about_the_embedded_model(model)
     with right:
         from_hub()
         if st.get_option("server.address") in _LOCAL_ADDRESSES:

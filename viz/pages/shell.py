@@ -16,8 +16,8 @@ from viz.plain import as_text
 from viz.session import (
     View,
     get_focus,
-    library,
     load_view,
+    model_names,
     set_focus,
     show_example,
     take_notices,
@@ -95,11 +95,10 @@ def head_buttons(
 
 def _chooser_row(focus: Focus, view: View | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        names = [entry.name for entry in library().entries()]
         st.session_state.model_box = focus.model
         st.selectbox(
             "Model",
-            names if focus.model in names else [focus.model, *names],
+            model_names(),
             key="model_box",
             on_change=lambda: set_focus(get_focus().with_model(st.session_state.model_box)),
             width=190,
