@@ -1,0 +1,76 @@
+"""Arrays as a head makes them, and the way to read them back out of a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+
+@dataclass(frozen=True)
+class Head:
+    scores: np.ndarray
+    masked: np.ndarray
+    pattern: np.ndarray
+    labels: list[str]
+
+
+def head(n: int, *, seed: int = 0, scale: float = 3.0, labels: list[str] | None = None) -> Head:
+    """Scores, masked scores and weights (n, n) of a made-up head; equal words among the labels."""
+    scores = (np.random.default_rng(seed).normal(size=(n, n)) * scale).astype(np.float32)
+    return head_of(scores, labels)
+
+
+def head_of(scores: np.ndarray, labels: list[str] | None = None) -> Head:
+    n = len(scores)
+    masked = np.where(np.triu(np.ones((n, n), bool), 1), -np.inf, scores).astype(scores.dtype)
+    weights = np.exp(masked - masked.max(axis=1, keepdims=True))
+    words = labels or [("·" if i else "") + ["a", "robot", "must", "obey"][i % 4] for i in range(n)]
+    return Head(scores, masked, weights / weights.sum(axis=1, keepdims=True), words)
+
+
+def cells(figure: go.Figure) -> go.Heatmap:
+    """The one heatmap trace that holds all panels."""
+    found = [trace for trace in figure.data if (trace.meta or {}).get("cells")]
+    assert len(found) == 1
+    return found[0]
+
+
+def values_of(figure: go.Figure, panel: int) -> np.ndarray:
+    """A panel's exact values as its hover layer carries them; NaN where masked."""
+    tile = figure.layout.meta["tiles"][panel]
+    values = np.full((tile["rows"], tile["columns"]), np.nan)
+    for trace in hover_traces(figure, panel):
+        if not trace.meta["masked"]:
+            data = np.asarray(trace.customdata)
+            values[trace.y.astype(int) - tile["y0"], trace.x.astype(int) - tile["x0"]] = (
+                data if data.ndim == 1 else data[:, 0]
+            )
+    return values
+
+
+def hover_traces(figure: go.Figure, panel: int) -> list[go.Scatter]:
+    return [trace for trace in figure.data if (trace.meta or {}).get("panel") == panel]
+
+
+def hover_text(figure: go.Figure, panel: int, row: int, column: int) -> str:
+    """The hover sentence of a cell of the drawing as the browser puts it together (numbers to four digits)."""
+    tile = figure.layout.meta["tiles"][panel]
+    x, y = tile["x0"] + column, tile["y0"] + row
+    for trace in hover_traces(figure, panel):
+        at = np.flatnonzero((trace.x == x) & (trace.y == y))
+        if not at.size:
+            continue
+        text = trace.hovertemplate.removesuffix("<extra></extra>")
+        for letter, axis, value in (("x", figure.layout.xaxis2, x), ("y", figure.layout.yaxis2, y)):
+            text = text.replace(f"%{{{letter}}}", axis.ticktext[list(axis.tickvals).index(value)])
+        if trace.customdata is not None:
+            data = np.asarray(trace.customdata[at[0]]).reshape(-1)
+            text = text.replace("%{customdata:.4~g}", f"{data[0]:.4g}").replace(
+                "%{customdata[0]:.4~g}", f"{data[0]:.4g}"
+            )
+            for i in range(1, len(data)):
+                text = text.replace(f"%{{customdata[{i}]}}", f"{data[i]:g}")
+        return text
+    raise AssertionError(f"no point over panel {panel}, row {row}, column {column}")

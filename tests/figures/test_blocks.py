@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from viz.figures.blocks import block_axis, block_note, to_blocks
+from viz.figures.labels import token_axis
+
+
+@pytest.mark.parametrize("n", [1, 15, 256])
+def test_up_to_256_nothing_is_reduced(n):
+    values = np.random.default_rng(0).normal(size=(n, n))
+    blocks = to_blocks(values)
+    assert not blocks.reduced
+    assert blocks.values is values
+    assert block_note(blocks.block) == ""
+    np.testing.assert_array_equal(blocks.rows[:, 0], np.arange(n))
+
+
+@pytest.mark.parametrize(("n", "block"), [(257, 2), (600, 3), (1024, 4)])
+def test_a_block_shows_its_strongest_value_and_where_it_lies(n, block):
+    values = np.random.default_rng(0).normal(size=(n, n)).astype(np.float32)
+    masked = np.triu(np.ones((n, n), bool), 1)
+    blocks = to_blocks(values, masked)
+    assert blocks.block == (block, block)
+    assert max(blocks.values.shape) <= 256
+    np.testing.assert_array_equal(blocks.values, values[blocks.rows, blocks.columns])
+    for r, c in [(0, 0), (3, 1), (blocks.values.shape[0] - 1, 0), (7, 7), (2, 9)]:
+        rows, columns = slice(r * block, (r + 1) * block), slice(c * block, (c + 1) * block)
+        seen = np.where(masked, 0, values)[rows, columns]
+        assert blocks.masked[r, c] == masked[rows, columns].all()
+        if not blocks.masked[r, c]:
+            assert abs(blocks.values[r, c]) == np.abs(seen).max()
+    assert "strongest" in block_note(blocks.block)
+
+
+def test_a_single_strong_cell_survives():
+    values = np.zeros((1000, 1000))
+    values[901, 17] = -5
+    assert to_blocks(values).values.min() == -5
+
+
+def test_values_that_are_not_finite_are_masked():
+    assert to_blocks(np.array([[1.0, np.nan], [np.inf, 2.0]])).masked.tolist() == [[False, True], [True, False]]
+
+
+def test_names_of_blocks():
+    axis = block_axis(token_axis("key", list("abcdefg")), 3)
+    assert axis.names == ("1–3", "4–6", "7")
+    assert axis.ticks == ("1 a", "4 d", "7 g")

@@ -1,0 +1,79 @@
+"""A large matrix drawn small, honestly: every cell of the drawing stands for a block and says so.
+
+A block shows its value farthest from 0, as the strongest cell is what one looks for in a pattern (a mean would wash
+out a one-cell diagonal); where that value lies is kept, so a click and a hover name the real cell.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from viz.figures.labels import Axis
+
+MAX_CELLS = 256
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A matrix reduced to blocks of `block` = (rows, columns) cells; `rows` and `columns` say where each value lies."""
+
+    values: Float[np.ndarray, "rows columns"]
+    masked: Bool[np.ndarray, "rows columns"]
+    rows: Int[np.ndarray, "rows columns"]
+    columns: Int[np.ndarray, "rows columns"]
+    block: tuple[int, int]
+
+    @property
+    def reduced(self) -> bool:
+        return self.block != (1, 1)
+
+
+def to_blocks(
+    values: Float[np.ndarray, "rows columns"],
+    masked: Bool[np.ndarray, "rows columns"] | None = None,
+    *,
+    max_cells: int = MAX_CELLS,
+) -> Blocks:
+    """At most `max_cells` x `max_cells` cells; up to that size the matrix as it is.
+
+    Values that are not finite count as masked. A block is masked only if all of it is; else its masked cells are left
+    out.
+    """
+    hidden = ~np.isfinite(values) if masked is None else masked | ~np.isfinite(values)
+    n_rows, n_columns = values.shape
+    high, wide = math.ceil(n_rows / max_cells), math.ceil(n_columns / max_cells)
+    if high == wide == 1:
+        places = np.indices(values.shape)
+        return Blocks(values, hidden, places[0], places[1], (1, 1))
+    full_rows, full_columns = math.ceil(n_rows / high) * high, math.ceil(n_columns / wide) * wide
+    strength = np.full((full_rows, full_columns), -2.0)
+    strength[:n_rows, :n_columns] = np.where(hidden, -1.0, np.abs(np.where(hidden, 0.0, values)))
+    tiles = strength.reshape(full_rows // high, high, full_columns // wide, wide).transpose(0, 2, 1, 3)
+    best = tiles.reshape(*tiles.shape[:2], high * wide).argmax(axis=-1)
+    rows = best // wide + high * np.arange(tiles.shape[0])[:, None]
+    columns = best % wide + wide * np.arange(tiles.shape[1])[None, :]
+    return Blocks(values[rows, columns], hidden[rows, columns], rows, columns, (high, wide))
+
+
+def block_axis(axis: Axis, block: int) -> Axis:
+    """The axis of the blocks: ticks as at each block's first position, hover names `10–12`."""
+    if block == 1:
+        return axis
+    starts = range(0, len(axis), block)
+    ends = [min(start + block, len(axis)) - 1 for start in starts]
+    names = tuple(
+        f"{start + axis.first}–{end + axis.first}" if end > start else str(start + axis.first)
+        for start, end in zip(starts, ends, strict=True)
+    )
+    return Axis(axis.title, tuple(axis.ticks[start] for start in starts), names, first=0)
+
+
+def block_note(block: tuple[int, int]) -> str:
+    """What a cell of the drawing shows, in words; empty for a matrix that was not reduced."""
+    if block == (1, 1):
+        return ""
+    return f"each cell: the strongest value of {block[0]} × {block[1]}"

@@ -1,0 +1,132 @@
+"""Token labels as plotly shows them: as typed, short enough, and never so many that they overlap.
+
+plotly reads `<b>`, `&amp;` and the like in any text as markup; `plain` makes a text show exactly as it stands.
+Positions are shown from 1, as in the article; arrays count from 0.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+TICK_CHARACTERS = 14
+HOVER_CHARACTERS = 40
+ELLIPSIS = "…"
+_RIGHT_TO_LEFT = {"R", "AL", "AN", "RLE", "RLO", "LRE", "LRO", "RLI", "LRI", "FSI", "PDI", "PDF"}
+_ROUND_STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
+_BINARY_STEPS = tuple(2**i for i in range(13))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One side of a matrix: what it counts (`title`), the tick text of each position and its name in a hover text."""
+
+    title: str
+    ticks: tuple[str, ...]
+    names: tuple[str, ...]
+    first: int = 1
+    """The number shown for index 0: 1 for positions, 0 for dimensions."""
+    binary: bool = False
+    """Whether thinned ticks keep to powers of two (dimensions) rather than round numbers (positions)."""
+
+    def __len__(self) -> int:
+        return len(self.ticks)
+
+
+def token_axis(title: str, labels: Sequence[str]) -> Axis:
+    """Positions of a text: ticks `9 ·it`, hover names `9 "·it"`; equal tokens keep their own positions."""
+    ticks = tuple(position_label(i, label) for i, label in enumerate(labels))
+    return Axis(title, ticks, tuple(hover_name(i, label) for i, label in enumerate(labels)))
+
+
+def number_axis(title: str, n: int, *, first: int = 0) -> Axis:
+    """Plain numbers, counted from `first`: the dimensions of a vector."""
+    ticks = tuple(str(i + first) for i in range(n))
+    return Axis(title, ticks, ticks, first, binary=True)
+
+
+def word_axis(title: str, words: Sequence[str]) -> Axis:
+    """Words instead of numbers: the rows of a list of vectors."""
+    return Axis(title, tuple(plain(shorten(word)) for word in words), tuple(plain(word) for word in words))
+
+
+def plain(text: str) -> str:
+    """`text` so that plotly shows it as it stands: markup escaped, control characters visible, direction kept apart."""
+    shown = "".join(_visible(character) for character in text)
+    shown = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    if any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in shown):
+        return f"\u2068{shown}\u2069"  # first-strong isolate: the number before a right-to-left token stays before it
+    return shown
+
+
+def shorten(text: str, limit: int = TICK_CHARACTERS) -> str:
+    """At most `limit` characters, an ellipsis for the rest; a combining mark or joiner is not left hanging."""
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - 1]
+    while kept and (unicodedata.combining(text[len(kept)]) or kept[-1] == "\u200d" or text[len(kept)] == "\u200d"):
+        kept = kept[:-1]
+    return (kept or text[: limit - 1]) + ELLIPSIS
+
+
+def position_label(index: int, label: str) -> str:
+    """The tick of the token at `index` (from 0): its position from 1 and its text, `9 ·it`."""
+    return f"{index + 1} {plain(shorten(label))}"
+
+
+def hover_name(index: int, label: str) -> str:
+    """The token at `index` (from 0) inside a hover sentence: `9 "·it"`."""
+    return f'{index + 1} "{plain(shorten(label, HOVER_CHARACTERS))}"'
+
+
+def tick_indices(n: int, room: float, *, first: int = 1, binary: bool = False) -> list[int]:
+    """Indices (from 0) that get a tick so that none overlap; `room` is how many ticks fit side by side.
+
+    The numbers shown (index 0 shows `first`) are multiples of a round step, or of a power of two where `binary`; the
+    very first one is kept where it does not crowd them.
+    """
+    fits = max(1.0, room)
+    steps = _BINARY_STEPS if binary else _ROUND_STEPS
+    step = next((s for s in steps if n / s <= fits), max(steps[-1], math.ceil(n / fits)))
+    if step == 1:
+        return list(range(n))
+    indices = [i for i in range(n) if (i + first) % step == 0]
+    if not indices or (indices[0] > 0 and indices[0] * fits >= 0.9 * n):
+        indices = [0, *indices]
+    return indices
+
+
+def axis_ticks(axis: Axis, room: float) -> list[int]:
+    """The indices of `axis` that get a tick where `room` of them fit side by side."""
+    return tick_indices(len(axis), room, first=axis.first, binary=axis.binary)
+
+
+def text_width(text: str, size: float = 12) -> float:
+    """About how many pixels `text` takes in a sans-serif font of `size` pixels; East Asian and emoji are wide."""
+    shown = html.unescape(text)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in shown)
+    return size * (0.52 * (len(shown) - wide) + wide)
+
+
+def short_number(value: float) -> str:
+    """A number for a legend or a cell, at most three significant digits, with a real minus sign."""
+    return f"{float(value):.3g}".replace("-", "−")
+
+
+def cell_number(value: float) -> str:
+    """A number inside a cell: two decimals, fewer digits where it is too large for them."""
+    return (f"{float(value):.2f}" if abs(value) < 100 else f"{float(value):.2g}").replace("-", "−")
+
+
+def _visible(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return "⏎" if character == "\n" else chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if 0x80 <= code < 0xA0 or 0xD800 <= code <= 0xDFFF:
+        return "\ufffd"
+    return character

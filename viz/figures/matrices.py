@@ -1,0 +1,156 @@
+"""A head's matrices: scores, masked scores and weights; two heads' weights side by side; q, k and v of every token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from viz.figures.labels import number_axis, token_axis
+from viz.figures.panels import ROW_WIDTH, STACK_WIDTH, Panel
+from viz.figures.tiles import tile_figure
+from viz.theme import Theme
+
+MASKED_HOVER = "masked: key %{x} comes after query %{y}"
+
+
+def head_matrices(
+    scores: Float[np.ndarray, "query key"],
+    masked_scores: Float[np.ndarray, "query key"],
+    pattern: Float[np.ndarray, "query key"],
+    *,
+    labels: Sequence[str],
+    head: str,
+    theme: Theme,
+    columns: int = 3,
+    width: int | None = None,
+    numbers: bool = False,
+    click: bool = True,
+) -> go.Figure:
+    """One head in three matrices, query rows and key columns: scores, masked scores (-inf where masked), weights.
+
+    Both scores share one range symmetric about 0, taken from the unmasked cells and the masked ones alike; weights span
+    0 to 1. `columns=1` stacks them for a narrow page.
+    """
+    hidden = np.isneginf(masked_scores)
+    largest = _largest(scores)
+    rows, keys = token_axis("query", labels), token_axis("key", labels)
+    panels = [
+        Panel(
+            scores,
+            "Scores",
+            "score",
+            rows,
+            keys,
+            note=f"{head}, before the mask",
+            zmin=-largest,
+            zmax=largest,
+            hover="query %{y} against key %{x}: score %{value}",
+        ),
+        Panel(
+            np.where(hidden, np.nan, masked_scores),
+            "Masked scores",
+            "score",
+            rows,
+            keys,
+            note="later keys become −∞",
+            zmin=-largest,
+            zmax=largest,
+            masked=hidden,
+            masked_text="−∞",
+            hover="query %{y} against key %{x}: score %{value}",
+            masked_hover=MASKED_HOVER,
+        ),
+        weights_panel(pattern, "Weights", labels=labels, note="softmax along each row", hidden=hidden),
+    ]
+    return tile_figure(
+        panels, theme=theme, columns=columns, width=width or _width(columns), numbers=numbers, click=click
+    )
+
+
+def pattern_pair(
+    pattern_a: Float[np.ndarray, "query key"],
+    pattern_b: Float[np.ndarray, "query key"],
+    *,
+    names: tuple[str, str],
+    labels: Sequence[str],
+    theme: Theme,
+    causal: bool = True,
+    columns: int = 2,
+    width: int | None = None,
+    numbers: bool = False,
+    click: bool = True,
+) -> go.Figure:
+    """Two heads' weights (0 to 1) on one colour scale; `causal` marks the keys after each query as masked."""
+    hidden = np.triu(np.ones(pattern_a.shape, dtype=bool), 1) if causal else None
+    panels = [
+        weights_panel(pattern, name, labels=labels, note="weights, softmax along each row", hidden=hidden)
+        for pattern, name in zip((pattern_a, pattern_b), names, strict=True)
+    ]
+    return tile_figure(
+        panels, theme=theme, columns=columns, width=width or _width(columns), numbers=numbers, click=click
+    )
+
+
+def weights_panel(
+    pattern: Float[np.ndarray, "query key"],
+    title: str,
+    *,
+    labels: Sequence[str],
+    note: str = "",
+    hidden: np.ndarray | None = None,
+) -> Panel:
+    """The panel of one head's weights, 0 to 1, query rows and key columns; `hidden` (query, key) marks masked keys."""
+    return Panel(
+        pattern,
+        title,
+        "weights",
+        token_axis("query", labels),
+        token_axis("key", labels),
+        note=note,
+        masked=hidden,
+        masked_text="0",
+        hover="query %{y} reads key %{x}: %{value}",
+        masked_hover=MASKED_HOVER,
+    )
+
+
+def qkv_matrices(
+    q: Float[np.ndarray, "pos d_head"],
+    k: Float[np.ndarray, "pos d_head"],
+    v: Float[np.ndarray, "pos d_head"],
+    *,
+    labels: Sequence[str],
+    theme: Theme,
+    columns: int = 3,
+    width: int | None = None,
+    click: bool = True,
+) -> go.Figure:
+    """A head's queries, keys and values, a token a row, in their own colours; each its own range symmetric about 0.
+
+    The ranges differ as the three are never compared: keys are often ten times larger than values.
+    """
+    tokens, dimensions = token_axis("token", labels), number_axis("dimension of the head", q.shape[1])
+    panels = [
+        Panel(values, title, scale, tokens, dimensions, hover=f"{word} of %{{y}}, dimension %{{x}}: %{{value}}")
+        for values, title, scale, word in (
+            (q, "Queries q", "query", "query"),
+            (k, "Keys k", "key", "key"),
+            (v, "Values v", "value", "value"),
+        )
+    ]
+    height = max(2.0, min(22.0, 400 / len(labels)))
+    return tile_figure(
+        panels, theme=theme, columns=columns, width=width or _width(columns), cell_height=height, click=click
+    )
+
+
+def _largest(values: np.ndarray) -> float:
+    finite = np.abs(values[np.isfinite(values)])
+    return float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+
+
+def _width(columns: int) -> int:
+    return ROW_WIDTH if columns > 1 else STACK_WIDTH

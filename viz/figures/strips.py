@@ -1,0 +1,70 @@
+"""Vectors as strips of cells, the article's blocks: a frame, a row of cells, the name in the role's colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from viz.figures.labels import Axis, number_axis, plain
+from viz.figures.panels import ROW_WIDTH, Panel
+from viz.figures.tiles import tile_figure
+from viz.theme import Theme
+
+STRIP_HEIGHT = 22
+FRAMED_STRIP = 128
+"""Up to this many cells a strip has a thin frame around each."""
+
+
+def vector_strips(
+    vectors: Sequence[tuple[str, str, Float[np.ndarray, " size"]]],
+    *,
+    theme: Theme,
+    columns: int = 1,
+    width: int = ROW_WIDTH,
+    size_title: str = "dimension",
+    click: bool = True,
+) -> go.Figure:
+    """Vectors `(title, role, values)` one under the other, each with its own range symmetric about 0.
+
+    `click=False` leaves the hover texts out too, for a figure with many thousand cells.
+    """
+    framed = max(len(values) for _, _, values in vectors) <= FRAMED_STRIP
+    panels = [
+        Panel(
+            np.asarray(values)[None, :],
+            title,
+            role,
+            Axis("", ("",), (plain(title),)),
+            number_axis(size_title, len(values)),
+            hover=f"%{{y}}, {size_title} %{{x}}: %{{value}}",
+        )
+        for title, role, values in vectors
+    ]
+    return tile_figure(
+        panels,
+        theme=theme,
+        columns=columns,
+        width=width,
+        cell_height=STRIP_HEIGHT,
+        compact=True,
+        framed=framed,
+        click=click,
+    )
+
+
+def token_strips(
+    q: Float[np.ndarray, " d_head"],
+    k: Float[np.ndarray, " d_head"],
+    v: Float[np.ndarray, " d_head"],
+    *,
+    token: str,
+    theme: Theme,
+    columns: int = 1,
+    width: int = ROW_WIDTH,
+) -> go.Figure:
+    """The query, key and value vector of one token (its label, `9 ·it`) for one head, as strips in their colours."""
+    named = [(f"{word} of {token}", word, values) for word, values in (("query", q), ("key", k), ("value", v))]
+    return vector_strips(named, theme=theme, columns=columns, width=width)

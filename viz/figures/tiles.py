@@ -1,0 +1,206 @@
+"""The central primitive: many panels as tiles of ONE heatmap trace, with gaps between them; never subplots.
+
+Each panel has its title, its colour scale with the range in numbers, its axis titles and labels, and a hatched area
+where it is masked. Panels on different scales share the trace through `scales.composite_scale`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz.figures.captions import bottom_titles, legend_strips, words
+from viz.figures.clicks import HOVER_DISTANCE, hidden_axes, hover_layers
+from viz.figures.labels import cell_number
+from viz.figures.look import CLEAR, base_layout
+from viz.figures.panels import RIGHT, ROW_WIDTH, TOP, Grid, Panel, arrange, column_ticks, row_ticks
+from viz.figures.scales import composite_scale, to_segment
+from viz.theme import Theme
+
+FRAMED_CELLS = 40
+"""Up to this many cells along a side, thin lines separate the cells."""
+
+
+def tile_figure(
+    panels: Sequence[Panel],
+    *,
+    theme: Theme,
+    columns: int | None = None,
+    width: int = ROW_WIDTH,
+    cell_height: float | None = None,
+    numbers: bool = False,
+    compact: bool = False,
+    framed: bool | None = None,
+    click: bool = True,
+) -> go.Figure:
+    """Panels in rows of `columns` tiles; `numbers` writes each value into its cell, `click` lets cells be chosen.
+
+    `framed` draws thin lines between the cells (by default where they are few), `compact` saves height: title and
+    legend on one line, no row labels. `width` is the page width in pixels at which cells are square,
+    `min_width(figure)` the least one that stays readable: below it, stack the panels (`columns=1`) or let them scroll.
+    """
+    grid = arrange(panels, columns=columns, width=width, cell_height=cell_height, compact=compact)
+    names = list(dict.fromkeys(tile.panel.scale for tile in grid.tiles))
+    segments = [names.index(tile.panel.scale) for tile in grid.tiles]
+    stops, top = composite_scale(names, theme)
+    largest = max(max(tile.n_rows, tile.n_columns) for tile in grid.tiles)
+    gap = int(framed if framed is not None else largest <= FRAMED_CELLS)
+    shared = {"colorscale": stops, "zmin": 0.0, "zmax": top, "showscale": False, "hoverinfo": "skip"}
+    z, text = _heights(grid, segments, top - 1, numbers)
+    cells: dict[str, Any] = {
+        "z": z,
+        "x0": 0,
+        "dx": 1,
+        "y0": 0,
+        "dy": 1,
+        "xgap": gap,
+        "ygap": gap,
+        "meta": {"cells": True},
+    }
+    if numbers:
+        cells |= {"text": text, "texttemplate": "%{text}"}
+    traces: list[Any] = [go.Heatmap(**cells, **shared)]
+    traces.append(legend_strips(grid, segments, shared))
+    hatch = _hatching(grid, theme)
+    traces += [hatch] if hatch is not None else []
+    traces.append(words(grid, theme))
+    for i, tile in enumerate(grid.tiles):
+        traces += hover_layers(tile, i) if click else []
+    return go.Figure(traces, _layout(grid, theme, gap, click))
+
+
+def _heights(
+    grid: Grid, segments: Sequence[int], masked_height: float, numbers: bool
+) -> tuple[np.ndarray, list[list[str]] | None]:
+    """The one heatmap's heights (float32, NaN between tiles) and, if wanted, the text in each cell."""
+    last = max(tile.x0 + tile.n_columns for tile in grid.tiles)
+    z = np.full((grid.n_rows, last), np.nan, np.float32)
+    text = [[""] * last for _ in range(grid.n_rows)] if numbers else None
+    for tile, segment in zip(grid.tiles, segments, strict=True):
+        b = tile.blocks
+        heights = to_segment(np.where(b.masked, tile.low, b.values), tile.low, tile.high, segment)
+        z[tile.y0 : tile.y0 + tile.n_rows, tile.x0 : tile.x0 + tile.n_columns] = np.where(
+            b.masked, masked_height, heights
+        )
+        if text is not None:
+            for r, c in np.ndindex(b.values.shape):
+                shown = tile.panel.masked_text if b.masked[r, c] else cell_number(float(b.values[r, c]))
+                text[tile.y0 + r][tile.x0 + c] = shown
+    return z, text
+
+
+def _hatching(grid: Grid, theme: Theme) -> go.Scatter | None:
+    """One hatched trace over all masked cells."""
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    for tile in grid.tiles:
+        for right, left in _outlines(tile.blocks.masked):
+            outline = right + left[::-1]
+            xs += [*(tile.x0 + x - 0.5 for x, _ in outline), None]
+            ys += [*(tile.y0 + y - 0.5 for _, y in outline), None]
+    if not xs:
+        return None
+    return go.Scatter(
+        x=xs,
+        y=ys,
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillpattern={"shape": "/", "size": 5, "solidity": 0.12, "fgcolor": theme.masked_ink, "bgcolor": CLEAR},
+        hoverinfo="skip",
+        showlegend=False,
+        meta={"hatching": True},
+    )
+
+
+def _outlines(masked: np.ndarray) -> list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
+    """The masked cells' outlines, each as its right side and its left side from top to bottom, in cell edges.
+
+    Rows with one run each that end in the same column are joined (the triangle of the causal mask is one outline).
+    """
+    found: list[tuple[list[tuple[int, int]], list[tuple[int, int]]]] = []
+    joinable = False
+    for row, cells in enumerate(masked):
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], cells.astype(np.int8), [0]]))).reshape(-1, 2).tolist()
+        single = len(edges) == 1
+        if single and joinable and found[-1][0][-1] == (edges[0][1], row):
+            found[-1][0][-1] = (edges[0][1], row + 1)
+            found[-1][1].extend([(edges[0][0], row), (edges[0][0], row + 1)])
+        else:
+            found += [([(end, row), (end, row + 1)], [(start, row), (start, row + 1)]) for start, end in edges]
+        joinable = single
+    return found
+
+
+def _layout(grid: Grid, theme: Theme, gap: int, click: bool) -> dict[str, Any]:
+    """Axes, ticks, frames and sizes; transparent, so that the page's own background shows."""
+    bottom_tiles = {tile.grid_column: tile for tile in grid.tiles}
+    left_tiles = [tile for tile in grid.tiles if tile.grid_column == 0]
+    across = [(tile.x0 + i, tile.columns.ticks[i]) for tile in bottom_tiles.values() for i in column_ticks(tile, grid)]
+    down = [] if grid.compact else [(t.y0 + i, t.rows.ticks[i]) for t in left_tiles for i in row_ticks(t, grid)]
+    axis = {
+        "showgrid": False,
+        "zeroline": False,
+        "showline": False,
+        "ticks": "",
+        "tickfont": {"size": 12, "color": theme.text},
+    }
+    frames = [
+        {
+            "type": "rect",
+            "layer": "below",
+            "x0": tile.x0 - 0.5,
+            "x1": tile.x0 + tile.n_columns - 0.5,
+            "y0": tile.y0 - 0.5,
+            "y1": tile.y0 + tile.n_rows - 0.5,
+            "line": {"color": theme.frame, "width": 1.5},
+            "fillcolor": theme.frame if gap else CLEAR,
+        }
+        for tile in grid.tiles
+    ]
+    ranges = [-0.5, grid.n_columns - 0.5], [grid.n_rows - 0.5, -0.5 - grid.header / grid.cell_height]
+    layout = base_layout(theme) | {
+        "height": grid.height,
+        "margin": {"l": grid.left, "r": RIGHT, "t": TOP, "b": grid.bottom, "pad": 0},
+        "hoverdistance": HOVER_DISTANCE,
+        "xaxis": {
+            "range": ranges[0],
+            "tickvals": [at for at, _ in across],
+            "ticktext": [tick for _, tick in across],
+            "tickangle": -90 if grid.rotated else 0,
+            **axis,
+        },
+        "yaxis": {
+            "range": ranges[1],
+            "tickvals": [at for at, _ in down],
+            "ticktext": [tick for _, tick in down],
+            **axis,
+        },
+        "shapes": frames,
+        "annotations": bottom_titles(grid, theme),
+        "meta": {
+            "min_width": grid.min_width,
+            "tiles": [
+                {
+                    "title": tile.panel.title,
+                    "x0": tile.x0,
+                    "y0": tile.y0,
+                    "rows": tile.n_rows,
+                    "columns": tile.n_columns,
+                    "block": list(tile.blocks.block),
+                    "first": [tile.panel.rows.first, tile.panel.columns.first],
+                    "range": [tile.low, tile.high],
+                }
+                for tile in grid.tiles
+            ],
+        },
+    }
+    return layout | (hidden_axes(grid, ranges) if click else {})
+
+
+def min_width(figure: go.Figure) -> int:
+    """The least width in pixels at which a figure made here stays readable."""
+    return int(figure.layout.meta["min_width"])

@@ -1,0 +1,135 @@
+"""The colours and what they mean: one colour per role, the same everywhere, for a light and a dark page.
+
+input x green, query purple, key orange, value blue, score and head output z pink, masked grey. A colour is never the
+only sign: scales differ in lightness too, masked cells are hatched, and every chart carries its words and numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+Role = Literal["input", "query", "key", "value", "score"]
+ScaleName = Literal["weights", "input", "query", "key", "value", "score"]
+Scale = tuple[tuple[float, str], ...]
+"""Colour stops `(position from 0 to 1, "#rrggbb")`, positions rising from 0 to 1."""
+
+FONT = "'Source Sans', 'Source Sans 3', 'Source Sans Pro', system-ui, sans-serif"
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of one kind of page. `roles` fill areas, `inks` write text (both readable on `paper`)."""
+
+    kind: Literal["light", "dark"]
+    paper: str
+    text: str
+    muted: str
+    grid: str
+    frame: str
+    masked: str
+    masked_ink: str
+    compare: str
+    hover: str
+    roles: Mapping[str, str]
+    inks: Mapping[str, str]
+    negative: str
+    zero: str
+    sequential: Scale
+    scales: Mapping[str, Scale] = field(init=False)
+    font: str = FONT
+
+    def __post_init__(self) -> None:
+        signed = {role: signed_scale(self.negative, self.zero, colour) for role, colour in self.roles.items()}
+        object.__setattr__(self, "scales", MappingProxyType({"weights": self.sequential, **signed}))
+
+    def ink(self, scale: str) -> str:
+        """The text colour that goes with a role or scale; the plain text colour for an unknown one."""
+        return self.inks.get("score" if scale == "weights" else scale, self.text)
+
+
+def mix(a: str, b: str, share: float) -> str:
+    """The colour `share` (0..1) of the way from `a` to `b`, both "#rrggbb"."""
+    pairs = zip(_channels(a), _channels(b), strict=True)
+    return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in pairs)
+
+
+def signed_scale(negative: str, zero: str, positive: str) -> Scale:
+    """Stops for a range symmetric about 0: `negative` at 0, `zero` at 0.5, `positive` at 1."""
+    return (
+        (0.0, negative),
+        (0.25, mix(zero, negative, 0.45)),
+        (0.5, zero),
+        (0.75, mix(zero, positive, 0.5)),
+        (1.0, positive),
+    )
+
+
+def _channels(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+LIGHT = Theme(
+    kind="light",
+    paper="#ffffff",
+    text="#31333f",
+    muted="#6b7280",
+    grid="#e6e8ec",
+    frame="#c9ced6",
+    masked="#e9ebef",
+    masked_ink="#8a92a0",
+    compare="#3b4a63",
+    hover="#ffffff",
+    roles=MappingProxyType(
+        {"input": "#3f9f4a", "query": "#a23fcb", "key": "#f09400", "value": "#1684d8", "score": "#e3206f"}
+    ),
+    inks=MappingProxyType(
+        {"input": "#2c7a36", "query": "#86289f", "key": "#a85f00", "value": "#0b69b3", "score": "#c9145c"}
+    ),
+    negative="#2c3644",
+    zero="#ffffff",
+    sequential=(
+        (0.0, "#ffffff"),
+        (0.05, "#fdeaf1"),
+        (0.2, "#f9bcd3"),
+        (0.45, "#f0709f"),
+        (0.75, "#d3175f"),
+        (1.0, "#8e0a45"),
+    ),
+)
+
+DARK = Theme(
+    kind="dark",
+    paper="#17151a",
+    text="#ece8f0",
+    muted="#aaa4b4",
+    grid="#2c2832",
+    frame="#463f50",
+    masked="#2c2933",
+    masked_ink="#857e91",
+    compare="#c3cede",
+    hover="#242029",
+    roles=MappingProxyType(
+        {"input": "#52b85e", "query": "#b45be0", "key": "#ee9416", "value": "#3d9eea", "score": "#f2478c"}
+    ),
+    inks=MappingProxyType(
+        {"input": "#74cf7e", "query": "#cf8cf0", "key": "#f7b04d", "value": "#6cb7f2", "score": "#f977aa"}
+    ),
+    negative="#e3e9f1",
+    zero="#1c1a20",
+    sequential=(
+        (0.0, "#1c1a20"),
+        (0.05, "#341d2d"),
+        (0.2, "#63203f"),
+        (0.45, "#b22a63"),
+        (0.75, "#f45c98"),
+        (1.0, "#ffd3e2"),
+    ),
+)
+
+
+def theme_for(kind: str | None) -> Theme:
+    """The theme for what the browser says its page is ("light", "dark" or nothing yet); light unless it says dark."""
+    return DARK if kind == "dark" else LIGHT
