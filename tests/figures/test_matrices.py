@@ -123,8 +123,8 @@ def test_long_texts_are_drawn_in_blocks_and_say_so(n):
     tile = figure.layout.meta["tiles"][2]
     assert tile["rows"] <= 256
     assert tile["block"] == [-(-n // 256)] * 2
-    words = next(trace for trace in figure.data if (trace.meta or {}).get("texts"))
-    assert sum("strongest value" in text for text in words.text) == 3
+    words = [text for trace in figure.data if (trace.meta or {}).get("texts") for text in trace.text]
+    assert sum("strongest value" in text for text in words) == 3
     block = tile["block"][0]
     lower = np.where(np.triu(np.ones((n, n), bool), 1), 0, sample.pattern)
     assert values_of(figure, 2)[5, 2] == lower[5 * block : 6 * block, 2 * block : 3 * block].max()
@@ -142,6 +142,13 @@ def test_sizes(n):
     assert min_width(stack) <= 360
     widest = max(len(f.layout.xaxis.tickvals) for f in (row, stack))
     assert widest <= 3 * 40
+
+
+def test_a_chosen_cell_leaves_the_words_as_they_are():
+    """Plotly pales what a click does not select; a trace of words keeps its one colour."""
+    traces = [trace for trace in matrices(head(6)).data if (trace.meta or {}).get("texts")]
+    assert traces
+    assert all(trace.unselected.textfont.color == trace.textfont.color for trace in traces)
 
 
 def test_same_inputs_same_figure():

@@ -66,7 +66,7 @@ def tile_figure(
     traces.append(legend_strips(grid, segments, shared))
     hatch = _hatching(grid, theme)
     traces += [hatch] if hatch is not None else []
-    traces.append(words(grid, theme))
+    traces += words(grid, theme)
     for i, tile in enumerate(grid.tiles):
         traces += hover_layers(tile, i) if click else []
     return go.Figure(traces, _layout(grid, theme, gap, click))

@@ -61,9 +61,8 @@ def head_section(view: View) -> None:
             head=head_name(view.focus.head),
             theme=theme(),
         )
-        matrix_chart(
-            figure, view, key="matrices", alt=f"Scores, masked scores and weights of {head_name((layer, head))}"
-        )
+        alt = f"Scores, masked scores and weights of {head_name((layer, head))}"
+        matrix_chart(figure, view, [view.focus.head], key="matrices", alt=alt)
     else:
         figure = qkv_matrices(
             trace.q[layer, head], trace.k[layer, head], trace.v[layer, head], labels=labels, theme=theme()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -10,6 +11,7 @@ import streamlit as st
 from viz.figures.clicks import Cell, clicked_cell
 from viz.figures.look import CONFIG
 from viz.figures.tiles import min_width
+from viz.focus import Head, head_name
 from viz.plain import as_text
 from viz.session import View, get_focus, set_focus
 
@@ -21,10 +23,13 @@ def chart(figure: go.Figure, *, key: str, alt: str, **options: Any) -> None:
         st.plotly_chart(figure, theme=None, key=key, config=CONFIG, alt=alt, **options)
 
 
-def matrix_chart(figure: go.Figure, view: View, *, key: str, alt: str) -> None:
-    """Draw a figure of query x key panels; a click chooses the cell's query token and names the pair in words."""
+def matrix_chart(figure: go.Figure, view: View, heads: Sequence[Head], *, key: str, alt: str) -> None:
+    """Draw a figure of query x key panels; a click chooses the cell's query token and names the pair in words.
 
-    here = (key, view.revision, view.focus.head, view.focus.compare)
+    The words give the pair's weight in each of `heads`, whichever panel was clicked.
+    """
+
+    here = (view.revision, *heads)
     chosen: tuple[Any, Cell] | None = st.session_state.get("named_cell")
     named = chosen[1] if chosen and chosen[0] == here else None
 
@@ -38,13 +43,18 @@ def matrix_chart(figure: go.Figure, view: View, *, key: str, alt: str) -> None:
 
     chart(figure, key=key, alt=alt, on_select=clicked, selection_mode="points")
     if named is not None:
-        st.markdown(_in_words(named, view))
+        st.markdown(_in_words(named, view, heads))
     else:
         st.caption("Click a cell to choose its query token.")
 
 
-def _in_words(cell: Cell, view: View) -> str:
+def _in_words(cell: Cell, view: View, heads: Sequence[Head]) -> str:
     query, key = (f"{pos + 1} “{as_text(view.labels[pos])}”" for pos in (cell.row, cell.column))
     if cell.masked:
-        return f"**query {query}** does not see **key {key}**: it comes later, so it is masked."
-    return f"**query {query}** reads **key {key}**: {cell.value:.4g} ({as_text(cell.title)})"
+        return f"**query {query}** does not read **key {key}**: it comes later, so it is masked."
+    weights = [float(view.trace.pattern(*head)[cell.row, cell.column]) for head in heads]
+    if len(heads) == 1:
+        score = float(view.trace.attn_scores(*heads[0])[cell.row, cell.column])
+        return f"**query {query}** reads **key {key}**: {weights[0]:.3g} (score {score:.3g})"
+    shares = ", ".join(f"{weight:.3g} in {head_name(head)}" for head, weight in zip(heads, weights, strict=True))
+    return f"**query {query}** reads **key {key}**: {shares}"

@@ -52,7 +52,7 @@ def head_section(view: View) -> None:
         theme=theme(),
     )
     names = f"{head_name(view.focus.head)} and {head_name(view.focus.compare)}"
-    matrix_chart(figure, view, key="pair", alt=f"Softmax weights of {names}")
+    matrix_chart(figure, view, [view.focus.head, view.focus.compare], key="pair", alt=f"Softmax weights of {names}")
 
 
 def page() -> None:
