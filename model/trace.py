@@ -150,17 +150,21 @@ class Trace:
 
     # --- derived: attention ----------------------------------------------------------------------------------------
 
-    def attn_scores(self, layer: int, head: int) -> Float[np.ndarray, "query key"]:
-        """Scaled query-key products before the mask: what every query would think of every key."""
-        return _frozen(self._scores(layer, head))
+    def attn_scores(self, layer: int, head: int, *, scaled: bool = True) -> Float[np.ndarray, "query key"]:
+        """Query-key products before the mask: what every query would think of every key; unscaled if asked for."""
+        return _frozen(self._scores(layer, head) if scaled else self._scores(layer, head, scale=1.0))
 
     def masked_scores(self, layer: int, head: int) -> Float[np.ndarray, "query key"]:
         """The scores with minus infinity where the key lies after the query."""
         return _frozen(attention.apply_mask(self._scores(layer, head)))
 
-    def pattern(self, layer: int, head: int) -> Float[np.ndarray, "query key"]:
-        """Softmax weights: rows add up to 1, exactly 0 above the diagonal."""
-        return _frozen(attention.softmax(attention.apply_mask(self._scores(layer, head))))
+    def pattern(self, layer: int, head: int, *, causal: bool = True) -> Float[np.ndarray, "query key"]:
+        """Softmax weights: rows add up to 1, exactly 0 above the diagonal.
+
+        With `causal=False` every token sees every other, as in an encoder; GPT-2 was never trained so.
+        """
+        scores = self._scores(layer, head)
+        return _frozen(attention.softmax(attention.apply_mask(scores) if causal else scores))
 
     def weighted_values(self, layer: int, head: int, query: int) -> Float[np.ndarray, "key d_head"]:
         """The values of the keys `query` sees, times its weights; they add up to `z[layer, head, query]`."""
@@ -191,6 +195,14 @@ class Trace:
         block = self._block(layer)
         return _frozen(block.attn.c_proj(attention.merge_heads(self._store.z[layer])))
 
+    def ln_1(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
+        """What the layer's attention reads: `resid_pre` after its LayerNorm."""
+        return _frozen(self._block(layer).ln_1(self._store.resid[layer]))
+
+    def ln_2(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
+        """What the layer's MLP reads: `resid_mid` after its LayerNorm."""
+        return _frozen(self._block(layer).ln_2(self._store.resid_mid[layer]))
+
     def mlp_pre(self, layer: int) -> Float[np.ndarray, "pos d_mlp"]:
         """The MLP's hidden values before the GELU."""
         return _frozen(self._mlp(layer)["mlp_pre"])
@@ -218,9 +230,9 @@ class Trace:
 
     # --- checks ----------------------------------------------------------------------------------------------------
 
-    def _scores(self, layer: int, head: int) -> Tensor:
+    def _scores(self, layer: int, head: int, scale: float | None = None) -> Tensor:
         self._check_head(layer, head)
-        scale = self.network.config.attn_scale(layer)
+        scale = self.network.config.attn_scale(layer) if scale is None else scale
         return attention.attn_scores(self._store.q[layer, head], self._store.k[layer, head], scale)
 
     def _mlp(self, layer: int) -> dict[str, Tensor]:
