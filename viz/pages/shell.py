@@ -59,6 +59,7 @@ def open_view(second: Callable[[View], None] | None = None) -> View | None:
         _chooser_row(view.focus, view)
         if second is not None:
             second(view)
+    _about(view)
     _show_notices()
     if view.n_typed > len(view.tokens):
         st.warning(
@@ -141,6 +142,18 @@ def _examples() -> None:
                 args=(example,),
                 type="tertiary",
             )
+
+
+def _about(view: View) -> None:
+    """What the example on show is there for, and what the embedded model is."""
+    if view.model.source != "embedded":
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="about"):
+        for example in EXAMPLES:
+            if example.text == view.focus.text:
+                st.caption(f"**{head_name(example.head)}**: {as_text(example.shows)}", width="content")
+        st.caption(f"{as_text(view.model.name)} is a small GPT-2 trained for this app.", width="content")
+        st.page_link("viz/pages/models.py", label="Its card, and how to open GPT-2 itself", width="content")
 
 
 def _show_notices() -> None:
