@@ -66,7 +66,7 @@ def get_focus() -> Focus:
     """This session's focus; at the session's start the one in the URL, or else the first example."""
     if "focus" not in st.session_state:
         first = EXAMPLES[0]
-        wanted, notices = Focus.from_params(st.query_params.to_dict(), _focus_on(first, EMBEDDED))
+        wanted, notices = Focus.from_params(st.session_state.link, _focus_on(first, EMBEDDED))
         st.session_state.focus, st.session_state.notices = wanted, notices
     return st.session_state.focus
 
