@@ -1,0 +1,64 @@
+"""The Weights page in a real browser: reached by its link, steered by keyboard, readable on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.harness import DESKTOP, PHONE, Server, wait_idle
+
+Serve = Callable[..., Server]
+TEXT = "a robot must obey a robot"
+
+
+def open_weights(page: Page, server: Serve) -> None:
+    """From the first page by the link on top (in a narrow window: in the menu), with the text and head kept."""
+    page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'layer': '1', 'head': '2'})}")
+    expect(page.locator(".st-key-matrices .js-plotly-plot")).to_be_visible(timeout=60_000)
+    wait_idle(page)
+    menu = page.get_by_test_id("stExpandSidebarButton")
+    if menu.is_visible():
+        menu.click()
+    page.get_by_role("link", name="Weights").click()
+    expect(page.locator(".st-key-embedding_weights .js-plotly-plot")).to_be_visible(timeout=30_000)
+    wait_idle(page)
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP])
+def test_another_layer_and_another_statistic_by_keyboard(page: Page, server: Serve) -> None:
+    open_weights(page, server)
+    expect(page.locator(".st-key-stack")).to_contain_text("block 1")
+    page.locator(".st-key-embedding_weights .js-plotly-plot").evaluate("plot => plot.dataset.untouched = 'yes'")
+
+    page.get_by_role("radiogroup", name="Layer").get_by_role("radio", name="1").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    page.wait_for_function("new URLSearchParams(location.search).get('layer') === '2'")
+    expect(page.get_by_role("heading", name="Block 2")).to_be_visible()
+    wait_idle(page)
+    untouched = page.locator(".st-key-embedding_weights .js-plotly-plot").get_attribute("data-untouched")
+    assert untouched == "yes"  # the embeddings belong to no layer
+
+    statistic = page.get_by_role("radiogroup", name="Of the weights").get_by_role("radio", name="mean")
+    statistic.focus()
+    page.keyboard.press("Space")
+    expect(statistic).to_be_checked()
+    wait_idle(page)
+    hovers = page.locator(".st-key-block_weights .js-plotly-plot").evaluate(
+        "plot => plot.data.filter(trace => trace.meta?.panel === 0).map(trace => trace.hovertemplate)"
+    )
+    assert "the mean: " in hovers[0]
+    assert f"text={TEXT.split()[0]}" in page.url
+
+
+@pytest.mark.parametrize("viewport", [PHONE])
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_a_phone_scrolls_charts_inside_their_frames(page: Page, server: Serve) -> None:
+    open_weights(page, server)
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
+    frame = page.locator(".st-key-wide_block_weights")
+    assert frame.evaluate("frame => frame.scrollWidth > frame.clientWidth")
+    expect(page.get_by_role("cell", name="124,439,808")).to_be_visible()

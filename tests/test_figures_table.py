@@ -1,0 +1,422 @@
+"""docs/figures.md, walked: every figure has its page, every function is called there and draws the model's numbers.
+
+A function that is new in the table needs a check in `CHECKS`: it calls the function with what a small random model's
+trace holds, and finds the same numbers in what was drawn.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from model import block_steps, masking, parameters, sampling
+from model.gpt2 import GPT2
+from model.trace import Trace, run_trace
+from tests.figures.samples import hover_traces, values_of
+from tests.models import random_network
+from viz.components import token_strip as strip_module
+from viz.components.token_strip import StripHead, token_strip
+from viz.figures import block, block_weight, mask, three_steps, weights
+from viz.figures.bars import token_bars
+from viz.figures.generation import cache_stack
+from viz.figures.next_token import next_token_bars
+from viz.figures.paths import steps_map
+from viz.figures.stack import stack_diagram
+from viz.theme import LIGHT
+
+ROOT = Path(__file__).resolve().parents[1]
+IDS = (5, 17, 260, 5, 99, 0)
+LAYER, HEAD, QUERY = 1, 2, 3
+SHARED = ("shell.py", "charts.py")  # parts of every page
+
+
+class Row(NamedTuple):
+    figure: str
+    shown: str
+    page: str
+    file: str
+    functions: tuple[str, ...]
+
+
+def table() -> list[Row]:
+    """The rows of docs/figures.md."""
+    rows = []
+    for line in (ROOT / "docs" / "figures.md").read_text("utf-8").splitlines():
+        if re.match(r"\| F\d\d \|", line):
+            figure, shown, page, file, functions = (cell.strip() for cell in line.strip("| ").split("|"))
+            rows.append(Row(figure, shown, page, file.strip("`"), tuple(re.findall(r"`([^`]+)`", functions))))
+    return rows
+
+
+ROWS = table()
+FUNCTIONS = sorted({function for row in ROWS for function in row.functions})
+
+
+def test_every_figure_has_one_row() -> None:
+    assert [row.figure for row in ROWS] == [f"F{number:02}" for number in range(1, 33)]
+    assert all(row.shown and row.functions for row in ROWS)
+
+
+def test_every_page_is_in_the_navigation_under_its_title() -> None:
+    titles = {}
+    for node in ast.walk(ast.parse((ROOT / "app.py").read_text("utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "Page":
+            title = next(word.value for word in node.keywords if word.arg == "title")
+            titles[ast.literal_eval(node.args[0])] = ast.literal_eval(title)
+    assert {row.file: row.page for row in ROWS}.items() <= titles.items()
+
+
+def called_in(file: Path) -> Iterator[str]:
+    """The full names of what a file calls of what it imports."""
+    tree = ast.parse(file.read_text("utf-8"))
+    known = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name, _, rest = ast.unparse(node.func).partition(".")
+            if name in known:
+                yield f"{known[name]}.{rest}" if rest else known[name]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.figure)
+def test_a_figure_is_drawn_by_its_page(row: Row) -> None:
+    page = ROOT / row.file
+    files = [page, *page.parent.glob(f"{page.stem}_*.py"), *(page.parent / name for name in SHARED)]
+    called = {name for file in files for name in called_in(file)}
+    assert set(row.functions) <= called
+    for function in row.functions:
+        module, _, name = function.rpartition(".")
+        assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_every_function_has_a_check() -> None:
+    assert sorted(CHECKS) == FUNCTIONS
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return run_trace(random_network(), IDS)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_what_is_drawn_is_what_the_model_computed(function: str, trace: Trace) -> None:
+    CHECKS[function](trace)
+
+
+# ---------------------------------------------------------------- one check a function
+
+Check = Callable[[Trace], None]
+CHECKS: dict[str, Check] = {}
+LABELS = [f"·{token}" for token in IDS]
+LATER = np.arange(len(IDS)) > QUERY
+
+
+def checks(function: Callable[..., Any]) -> Callable[[Check], Check]:
+    """Registers a check under the full name of the function that it checks."""
+
+    def register(check: Check) -> Check:
+        return CHECKS.setdefault(f"{function.__module__}.{function.__name__}", check)
+
+    return register
+
+
+def same(drawn: np.ndarray, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(drawn, expected, atol=1e-6)
+
+
+def hidden_as_nan(values: np.ndarray) -> np.ndarray:
+    return np.where(np.triu(np.ones(values.shape, bool), 1), np.nan, values)
+
+
+def steps_of(trace: Trace) -> block_steps.BlockSteps:
+    return block_steps.block_steps(trace, LAYER, QUERY)
+
+
+def own(trace: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The chosen head's queries, keys and values, a token a row."""
+    return trace.q[LAYER, HEAD], trace.k[LAYER, HEAD], trace.v[LAYER, HEAD]
+
+
+@checks(token_strip)
+def _(trace: Trace) -> None:
+    sent: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strip_module.st, "session_state", {})
+        patch.setattr(strip_module, "_render", lambda **options: sent.update(options["data"]))
+        heads = [StripHead("L1H2", trace.pattern(LAYER, HEAD))]
+        token_strip(LABELS, heads, query=QUERY, revision="1", key="strip", on_change=lambda: None)
+    same(sent["weights"].column("0").to_numpy(), trace.pattern(LAYER, HEAD)[np.tri(len(IDS), dtype=bool)])
+    assert sent["labels"] == LABELS
+
+
+@checks(token_bars)
+def _(trace: Trace) -> None:
+    scores, pattern = trace.attn_scores(LAYER, HEAD)[QUERY], trace.pattern(LAYER, HEAD)[QUERY]
+    figure = token_bars(scores, pattern, labels=LABELS, query=QUERY, theme=LIGHT)
+    drawn = {(bar.meta["kind"], bar.meta["masked"]): bar.y for bar in figure.data}
+    same(drawn["score", False], scores[~LATER])
+    same(drawn["score", True], scores[LATER])
+    same(drawn["weight", False], pattern[~LATER])
+
+
+@checks(steps_map)
+def _(trace: Trace) -> None:
+    q, k, v = own(trace)
+    vectors = {"x": trace.ln_1(LAYER), "query": q, "key": k, "value": v, "z": trace.z[LAYER, HEAD]}
+    pattern = trace.pattern(LAYER, HEAD)[QUERY]
+    figure = steps_map(vectors, pattern, labels=LABELS, query=QUERY, head="L1H2", theme=LIGHT, masked=LATER)
+    drawn = {trace.meta["kind"]: trace for trace in figure.data if "kind" in (trace.meta or {})}
+    same(np.asarray(drawn["weight"].customdata, float), pattern)
+    for kind, rows in [*vectors.items(), ("weighted", pattern[:, None] * v)]:
+        value, dimension, position = np.asarray(drawn[kind].customdata, float).T
+        same(value, rows[position.astype(int) - 1, dimension.astype(int)])
+
+
+@checks(three_steps.created_vectors)
+def _(trace: Trace) -> None:
+    vectors = [trace.ln_1(LAYER)[QUERY], *(rows[QUERY] for rows in own(trace))]
+    figure = three_steps.created_vectors(*vectors, token="4 ·5", theme=LIGHT)
+    for panel, expected in enumerate(vectors):
+        same(values_of(figure, panel).reshape(-1)[: len(expected)], expected)
+
+
+@checks(three_steps.path_vectors)
+def _(trace: Trace) -> None:
+    vectors = [trace.ln_1(LAYER), *own(trace)]
+    figure = three_steps.path_vectors(*vectors, labels=LABELS, theme=LIGHT)
+    for panel, expected in enumerate(vectors):
+        same(values_of(figure, panel), expected)
+
+
+@checks(three_steps.score_table)
+def _(trace: Trace) -> None:
+    q, k, _ = own(trace)
+    products, scale = q[QUERY] * k, trace.network.config.attn_scale(LAYER)
+    scaled, pattern = trace.attn_scores(LAYER, HEAD)[QUERY], trace.pattern(LAYER, HEAD)[QUERY]
+    same(products.sum(1) * scale, scaled)
+    figure = three_steps.score_table(
+        *(q[QUERY], k, products, products.sum(1), scaled, pattern),
+        masked=LATER,
+        labels=LABELS,
+        query=QUERY,
+        divisor="√10",
+        theme=LIGHT,
+    )
+    best = int(pattern.argmax())
+    for panel, expected in enumerate((k, products, q[QUERY][None], products[best][None])):
+        same(values_of(figure, panel), expected)
+
+
+@checks(three_steps.value_table)
+def _(trace: Trace) -> None:
+    (_, _, v), pattern, z = own(trace), trace.pattern(LAYER, HEAD)[QUERY], trace.z[LAYER, HEAD, QUERY]
+    weighted = pattern[:, None] * v
+    figure = three_steps.value_table(
+        *(v, pattern, weighted, weighted.sum(0), z),
+        masked=LATER,
+        labels=LABELS,
+        token="4 ·5",
+        theme=LIGHT,
+    )
+    same(values_of(figure, 0), v)
+    same(values_of(figure, 1)[~LATER], trace.weighted_values(LAYER, HEAD, QUERY))
+    same(values_of(figure, 2), z[None])
+    same(values_of(figure, 3), z[None])
+
+
+@checks(mask.training_examples)
+def _(trace: Trace) -> None:
+    figure = mask.training_examples(LABELS, last_label=None, theme=LIGHT)
+    (points,) = (points for points in figure.data if (points.meta or {}).get("examples"))
+    for row in range(trace.n_pos - 1):
+        assert points.text[row].endswith(f'its label: {row + 2} "{LABELS[row + 1]}"')
+
+
+@checks(mask.mask_matrices)
+def _(trace: Trace) -> None:
+    steps = masking.mask_steps(trace.attn_scores(LAYER, HEAD, scaled=False), trace.network.config.attn_scale(LAYER))
+    figure = mask.mask_matrices(
+        *(steps.products, steps.scaled, steps.masked, steps.pattern),
+        labels=LABELS,
+        notes=("", ""),
+        masked_text="−∞",
+        theme=LIGHT,
+    )
+    same(values_of(figure, 0), trace.attn_scores(LAYER, HEAD, scaled=False))
+    same(values_of(figure, 1), trace.attn_scores(LAYER, HEAD))
+    same(values_of(figure, 2), hidden_as_nan(trace.attn_scores(LAYER, HEAD)))
+    same(values_of(figure, 3), hidden_as_nan(trace.pattern(LAYER, HEAD)))
+
+
+@checks(cache_stack)
+def _(trace: Trace) -> None:
+    q, k, v = trace.q[:, HEAD, QUERY], trace.k[:, HEAD, : QUERY + 1], trace.v[:, HEAD, : QUERY + 1]
+    figure = cache_stack(q, k, v, labels=LABELS, position=QUERY, head=HEAD, predicted="·a", theme=LIGHT)
+    drawn = np.asarray(figure.data[0].customdata, float)
+    largest = np.nanmax(np.abs(drawn))  # a cell is the strongest of several dimensions
+    same(largest, max(np.abs(vectors).max() for vectors in (q, k, v)))
+    known = np.concatenate([vectors.reshape(-1) for vectors in (q, k, v)])
+    cells = drawn[np.isfinite(drawn)]
+    assert cells.size
+    same(np.abs(cells[:, None] - known).min(axis=1), np.zeros(cells.size))
+
+
+@checks(next_token_bars)
+def _(trace: Trace) -> None:
+    choice = sampling.choose(trace.logits(QUERY), sampling.Sampling(), QUERY)
+    short = sampling.shortlist(choice, 8)
+    figure = next_token_bars(
+        *(short.own, short.tempered, short.final, short.kept),
+        labels=[str(i) for i in short.ids],
+        logits=choice.logits[short.ids],
+        chosen=None,
+        actual=None,
+        n_rest=short.n_rest,
+        rest=(short.rest_own, short.rest_final, short.rest_cut),
+        theme=LIGHT,
+    )
+    logits = trace.logits(QUERY).astype(np.float64)
+    shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    drawn = np.concatenate([bar.x for bar in figure.data if (bar.meta or {}).get("rest") is False])
+    expected = np.where(short.kept, short.final, short.tempered)
+    same(np.sort(drawn), np.sort(expected))
+    same(short.own, np.sort(shares)[::-1][:8])
+
+
+@checks(block.block_strips)
+def _(trace: Trace) -> None:
+    vectors = [trace.embed[QUERY], trace.pos_embed[QUERY], trace.resid_pre[0, QUERY]]
+    figure = block.block_strips([block.Strip("x", "input", vector) for vector in vectors], theme=LIGHT)
+    for panel, expected in enumerate(vectors):
+        same(values_of(figure, panel).reshape(-1), expected)
+
+
+@checks(block.head_rows)
+def _(trace: Trace) -> None:
+    parts = [(name, name, getattr(trace, name[0])[LAYER, :, QUERY]) for name in ("query", "key", "value")]
+    figure = block.head_rows(parts, head=HEAD, theme=LIGHT)
+    for panel, (_, _, expected) in enumerate(parts):
+        same(values_of(figure, panel), expected)
+
+
+@checks(block.keys_of_query)
+def _(trace: Trace) -> None:
+    q, k, _ = own(trace)
+    keys = np.arange(QUERY + 1)
+    figure = block.keys_of_query(q[QUERY], k[keys], keys=keys, query=QUERY, labels=LABELS, theme=LIGHT)
+    same(values_of(figure, 0), q[QUERY][None])
+    same(values_of(figure, 1), k[keys])
+
+
+@checks(block.sum_of_values)
+def _(trace: Trace) -> None:
+    shown, z = block_steps.sum_table(steps_of(trace), HEAD, most=24), trace.z[LAYER, HEAD, QUERY]
+    figure = block.sum_of_values(
+        *(shown.values, shown.weights, shown.weighted),
+        keys=shown.keys,
+        n_rest=0,
+        rest_weight=0.0,
+        rest=shown.rest,
+        total=shown.total,
+        z=z,
+        labels=LABELS,
+        theme=LIGHT,
+    )
+    same(values_of(figure, 0), own(trace)[2][: QUERY + 1])
+    same(values_of(figure, 1), trace.weighted_values(LAYER, HEAD, QUERY))
+    same(values_of(figure, 2), z[None])
+    same(values_of(figure, 3), z[None])
+
+
+@checks(block_weight.weight_matrix)
+def _(trace: Trace) -> None:
+    weight = steps_of(trace).qkv.weight
+    figure = block_weight.weight_matrix([("c_attn", "query", weight)], theme=LIGHT)
+    same(weight, trace.network.h[LAYER].attn.c_attn.weight.numpy())
+    same(values_of(figure, 0), weight)
+
+
+@checks(block_weight.gelu_curve)
+def _(trace: Trace) -> None:
+    before, after = trace.mlp_pre(LAYER)[QUERY], trace.mlp_post(LAYER)[QUERY]
+    (curve,) = block_weight.gelu_curve(before, after, theme=LIGHT).data
+    same(curve.x, before)
+    same(curve.y, after)
+
+
+def matrices(reduced: dict[str, parameters.Reduced]) -> dict[str, weights.Matrix]:
+    return {name: weights.Matrix(part.values, part.size, part.block) for name, part in reduced.items()}
+
+
+@checks(weights.block_weights)
+def _(trace: Trace) -> None:
+    drawn = matrices(parameters.reduced_block(trace.network, LAYER, "farthest"))
+    figure = weights.block_weights(drawn, head=HEAD, d_head=10, statistic="farthest", theme=LIGHT)
+    c_attn = trace.network.h[LAYER].attn.c_attn.weight.numpy()
+    for panel, part in enumerate(np.split(c_attn, 3, axis=1)):
+        same(values_of(figure, panel), part)
+    same(values_of(figure, 3), trace.network.h[LAYER].attn.c_proj.weight.numpy())
+    for panel, name in ((4, "c_fc"), (5, "c_proj")):
+        same(strongest_of(figure, panel), np.abs(getattr(trace.network.h[LAYER].mlp, name).weight.numpy()).max())
+
+
+@checks(weights.embedding_weights)
+def _(trace: Trace) -> None:
+    drawn = matrices(parameters.reduced_embeddings(trace.network, "farthest"))
+    figure = weights.embedding_weights(drawn, statistic="farthest", theme=LIGHT)
+    same(strongest_of(figure, 0), np.abs(trace.network.wte.weight.numpy()).max())
+    same(values_of(figure, 1), trace.network.wpe.weight.numpy())
+
+
+def strongest_of(figure: Any, panel: int) -> float:
+    (hovers,) = hover_traces(figure, panel)
+    return float(np.abs(np.asarray(hovers.customdata)[:, 0]).max())
+
+
+@checks(stack_diagram)
+def _(trace: Trace) -> None:
+    shapes = {row.name: row.shape for row in parameters.parameter_table(trace.network).rows}
+    figure = stack_diagram(shapes, n_layers=len(trace.network.h), layer=LAYER, theme=LIGHT)
+    words = {text for texts in figure.data for text in texts.text}
+    block_1 = trace.network.h[LAYER]
+    for linear in (block_1.attn.c_attn, block_1.attn.c_proj, block_1.mlp.c_fc, block_1.mlp.c_proj):
+        rows, columns = linear.weight.shape
+        assert f"{rows:,} × {columns:,}" in words
+
+
+def rows_of(rows: tuple[parameters.ParameterRow, ...]) -> list[weights.Row]:
+    return [(row.name, row.shape, row.count, row.copies) for row in rows]
+
+
+@checks(weights.counts_table)
+def _(trace: Trace) -> None:
+    counted = parameters.parameter_table(trace.network)
+    text = weights.counts_table(
+        rows_of(counted.block),
+        rows_of(counted.others),
+        block_total=counted.block_total,
+        n_layers=counted.n_layers,
+        total=counted.total,
+    )
+    assert f"**{sum(parameter.numel() for parameter in trace.network.parameters()):,}**" in text
+
+
+@checks(weights.article_table)
+def _(trace: Trace) -> None:
+    network = GPT2(parameters.GPT2_SMALL)
+    counted = parameters.parameter_table(network)
+    gaps = [(gap.row.name, gap.printed, gap.row.count, gap.row.copies) for gap in parameters.article_gaps(counted)]
+    text = weights.article_table(gaps, printed=parameters.ARTICLE_TOTAL, counted=counted.total)
+    assert f"**{sum(parameter.numel() for parameter in network.parameters()):,}**" in text
+    assert "**124,410,624**" in text

@@ -1,0 +1,210 @@
+"""The whole network as a stack: embeddings below, its blocks above each other, the scores on top; sizes on everything.
+
+Drawn from shapes and one text trace a colour, in pixels: (0, 0) is the lower left corner, y goes up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import plotly.graph_objects as go
+
+from viz.figures.look import base_layout
+from viz.theme import Theme, mix
+
+WIDTH, MIN_WIDTH = 400, 340
+UNIT = 15
+"""Pixels of a matrix' side for as many rows or columns as a vector has numbers."""
+RATIOS = (0.3, 4.5)
+"""A side is drawn at least and at most so many units long; its true size is written beside it."""
+_CHOSEN_HEIGHT, _OTHER_HEIGHT, _DOTS_HEIGHT, _GAP = 124, 30, 26, 6
+_LEFT, _RIGHT = 30, WIDTH - 12
+
+Shapes = Mapping[str, Sequence[int]]
+
+
+@dataclass
+class _Drawing:
+    """Shapes and words as they come."""
+
+    theme: Theme
+    shapes: list[dict[str, Any]] = field(default_factory=list)
+    words: dict[str, list[tuple[float, float, str, str, int]]] = field(default_factory=dict)
+    arrows: list[dict[str, Any]] = field(default_factory=list)
+
+    def box(self, x0: float, y0: float, x1: float, y1: float, fill: str, line: str, width: float = 1) -> None:
+        self.shapes.append(
+            {
+                "type": "rect",
+                "layer": "below",
+                "x0": x0,
+                "y0": y0,
+                "x1": x1,
+                "y1": y1,
+                "fillcolor": fill,
+                "line": {"color": line, "width": width},
+            }
+        )
+
+    def frame(self, x0: float, y0: float, x1: float, y1: float, fill: str, line: str, width: float) -> None:
+        """A box with round corners."""
+        r = 9
+        path = (
+            f"M{x0 + r},{y0} L{x1 - r},{y0} Q{x1},{y0} {x1},{y0 + r} L{x1},{y1 - r} Q{x1},{y1} {x1 - r},{y1} "
+            f"L{x0 + r},{y1} Q{x0},{y1} {x0},{y1 - r} L{x0},{y0 + r} Q{x0},{y0} {x0 + r},{y0} Z"
+        )
+        self.shapes.append(
+            {
+                "type": "path",
+                "layer": "below",
+                "path": path,
+                "fillcolor": fill,
+                "line": {"color": line, "width": width},
+            }
+        )
+
+    def word(self, x: float, y: float, text: str, colour: str, place: str = "middle center", size: int = 12) -> None:
+        self.words.setdefault(colour, []).append((x, y, text, place, size))
+
+    def arrow(self, x: float, y0: float, y1: float) -> None:
+        self.arrows.append(
+            {"x": x, "y": y1, "ax": x, "ay": y0, "axref": "x", "ayref": "y", "showarrow": True, "text": ""}
+            | {"arrowhead": 2, "arrowsize": 1, "arrowwidth": 2, "arrowcolor": self.theme.muted}
+        )
+
+
+def stack_diagram(shapes: Shapes, *, n_layers: int, layer: int, theme: Theme) -> go.Figure:
+    """The stack of a network with tensors of these `shapes` (names as in the checkpoint, a block's without `h.N.`).
+
+    Of the blocks, the first, the last and the one at `layer` are drawn, the last one open with its four matrices; how
+    many are in between is written.
+    """
+    if not 0 <= layer < n_layers:
+        raise ValueError(f"layer {layer} of {n_layers}: there is none")
+    drawing = _Drawing(theme)
+    y = _embeddings(drawing, shapes, 4)
+    drawing.arrow(WIDTH / 2, y, y + 20)
+    top = _blocks(drawing, shapes, n_layers, layer, y + 24)
+    drawing.arrow(WIDTH / 2, top, top + 20)
+    height = _output(drawing, shapes, top + 24)
+    return go.Figure(_texts(drawing), _layout(drawing, height))
+
+
+def _embeddings(drawing: _Drawing, shapes: Shapes, y: float) -> float:
+    """Token and position matrix side by side; the height they reach."""
+    theme, high = drawing.theme, 54
+    fill = mix(theme.zero, theme.roles["input"], 0.3)
+    for x, name, what, cut in ((40, "wte", "tokens", True), (230, "wpe", "positions", False)):
+        rows, columns = shapes[f"{name}.weight"]
+        tall = high if cut else high * 0.62
+        drawing.box(x, y, x + 2 * UNIT, y + tall, fill, theme.roles["input"], 1.5)
+        if cut:  # far taller than there is room for
+            middle = y + tall / 2
+            drawing.box(x - 3, middle - 3, x + 2 * UNIT + 3, middle + 3, theme.paper, theme.paper)
+            for edge in (middle - 3, middle + 3):
+                drawing.box(x - 3, edge, x + 2 * UNIT + 3, edge, theme.paper, theme.muted)
+        drawing.word(x + 2 * UNIT + 8, y + 40, f"<b>{name}</b>: {what}", theme.inks["input"], "middle right", 13)
+        drawing.word(x + 2 * UNIT + 8, y + 22, f"{rows:,} × {columns:,}", theme.text, "middle right", 12)
+    drawing.word(203, y + 28, "+", theme.text, size=20)
+    return y + high + 6
+
+
+def _blocks(drawing: _Drawing, shapes: Shapes, n_layers: int, layer: int, bottom: float) -> float:
+    """The frame with the blocks; the height it reaches."""
+    theme = drawing.theme
+    y, below = bottom + 8, -1
+    for number in sorted({0, layer, n_layers - 1}):
+        between = number - below - 1
+        if between:
+            drawing.word(WIDTH / 2, y + _DOTS_HEIGHT / 2 - 3, f"⋮  {between} more", theme.muted)
+            y += _DOTS_HEIGHT
+        high = _CHOSEN_HEIGHT if number == layer else _OTHER_HEIGHT
+        chosen = number == layer
+        fill = mix(theme.zero, theme.roles["query"], 0.08 if chosen else 0.03)
+        drawing.frame(_LEFT, y, _RIGHT, y + high, fill, theme.text if chosen else theme.frame, 2 if chosen else 1)
+        if chosen:
+            drawing.word(_LEFT + 10, y + high - 15, f"<b>block {number}</b>", theme.text, "middle right", 13)
+            _matrices(drawing, shapes, y)
+        else:
+            drawing.word(_LEFT + 10, y + high / 2, f"block {number}", theme.muted, "middle right")
+            _matrices(drawing, shapes, y, small=True)
+        y += high + _GAP
+        below = number
+    top = y - _GAP + 26
+    drawing.frame(_LEFT - 10, bottom, _RIGHT + 10, top, "rgba(0,0,0,0)", theme.roles["query"], 2)
+    plural = "block" if n_layers == 1 else "blocks"
+    drawing.word(_LEFT, top - 13, f"<b>{n_layers} {plural}</b>", theme.inks["query"], "middle right", 13)
+    return top
+
+
+def _matrices(drawing: _Drawing, shapes: Shapes, y: float, *, small: bool = False) -> None:
+    """The four matrices in the order in which a vector meets them, in proportion; named where there is room."""
+    theme, unit = drawing.theme, 4 if small else UNIT
+    parts = (
+        ("attn.c_attn", ("query", "key", "value")),
+        ("attn.c_proj", ("score",)),
+        ("mlp.c_fc", ("value",)),
+        ("mlp.c_proj", ("value",)),
+    )
+    d_model = shapes["attn.c_proj.weight"][0]
+    for i, (name, roles) in enumerate(parts):
+        rows, columns = shapes[f"{name}.weight"]
+        tall, wide = (unit * min(max(n / d_model, RATIOS[0]), RATIOS[1]) for n in (rows, columns))
+        x = _LEFT + 110 + i * 60 if small else _LEFT + 46 + i * 89
+        middle = y + (_OTHER_HEIGHT / 2 if small else 72)
+        for part, role in enumerate(roles):
+            colour = theme.roles[role]
+            left = x - wide / 2 + part * wide / len(roles)
+            fill = mix(theme.zero, colour, 0.3)
+            right, half = left + wide / len(roles), tall / 2
+            drawing.box(left, middle - half, right, middle + half, fill, colour, 1 if small else 1.5)
+        if not small:
+            drawing.word(x, y + 26, f"<b>{name}</b>", theme.inks[roles[0]])
+            drawing.word(x, y + 11, f"{rows:,} × {columns:,}", theme.text, size=11)
+
+
+def _output(drawing: _Drawing, shapes: Shapes, y: float) -> float:
+    """The last LayerNorm and the output matrix; the height they reach."""
+    theme = drawing.theme
+    name = "lm_head" if "lm_head.weight" in shapes else "wte"
+    rows, columns = shapes[f"{name}.weight"]
+    again = "" if name == "lm_head" else " again"
+    drawing.word(
+        WIDTH / 2, y + 10, f"<b>ln_f</b>, then <b>{name}</b>{again}, turned over", theme.inks["input"], size=13
+    )
+    drawing.word(WIDTH / 2, y + 27, f"{columns:,} × {rows:,}: a score for each token", theme.text)
+    return y + 38
+
+
+def _texts(drawing: _Drawing) -> list[go.Scatter]:
+    traces = []
+    for colour, found in drawing.words.items():
+        x, y, text, place, size = (list(part) for part in zip(*found, strict=True))
+        traces.append(
+            go.Scatter(
+                x=x,
+                y=y,
+                text=text,
+                mode="text",
+                textposition=place,
+                textfont={"size": size, "color": colour},
+                hoverinfo="skip",
+                cliponaxis=False,
+            )
+        )
+    return traces
+
+
+def _layout(drawing: _Drawing, height: float) -> dict[str, Any]:
+    hidden = {"visible": False, "fixedrange": True}
+    return base_layout(drawing.theme) | {
+        "height": round(height) + 8,
+        "margin": {"l": 0, "r": 0, "t": 4, "b": 4, "pad": 0},
+        "xaxis": {"range": [0, WIDTH], **hidden},
+        "yaxis": {"range": [0, height], **hidden},
+        "shapes": drawing.shapes,
+        "annotations": drawing.arrows,
+        "meta": {"min_width": MIN_WIDTH},
+    }
