@@ -1,0 +1,306 @@
+"""Inside a block: vectors as strips that can be zoomed, heads cut out of them, and the weighted sum as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Int
+
+from viz.figures.blocks import MAX_CELLS
+from viz.figures.labels import Axis, number_axis, plain, token_axis
+from viz.figures.panels import Panel
+from viz.figures.strips import STRIP_HEIGHT
+from viz.figures.tiles import tile_figure
+from viz.theme import Theme
+
+LONGEST_ROW = 256
+"""Up to this many cells a vector is one row of its figure; a longer one is laid out in rows of equal length."""
+NUMBERED_CELLS = 16
+"""Up to this many cells in a zoomed-out strip, each carries its number."""
+WIDTH = 380
+"""The width in pixels that strips are laid out for; they stretch with the page."""
+TABLE_WIDTH = 780
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A vector to draw: its name, the colour scale of its role, its numbers."""
+
+    name: str
+    scale: str
+    values: Float[np.ndarray, " size"]
+
+
+def block_strips(
+    strips: Sequence[Strip],
+    *,
+    theme: Theme,
+    per_cell: float = 1.0,
+    shared: bool = False,
+    columns: int = 1,
+    width: int = WIDTH,
+    mark: tuple[int, int] | None = None,
+) -> go.Figure:
+    """Vectors one under the other, `columns` side by side, a cell for every `per_cell` numbers.
+
+    A cell of several numbers shows the one farthest from 0. `shared` gives all strips one range, else each has its own;
+    `mark` outlines the numbers from its first up to, not including, its second in every strip.
+    """
+    cells = [_cells(strip.values, per_cell) for strip in strips]
+    largest = max(float(np.abs(strip.values).max()) for strip in strips) or None if shared else None
+    longest = LONGEST_ROW // columns
+    rows = [_in_rows(values, row_length(len(values), longest)) for values, _ in cells]
+    wrapped = any(len(row) > 1 for row in rows)
+    zoomed_out = per_cell > 1
+    counted = "block" if zoomed_out else "number in its row" if wrapped else "number"
+    panels = [
+        Panel(
+            values,
+            strip.name,
+            strip.scale,
+            Axis("", ("",) * len(values), ("",) * len(values)),
+            number_axis(counted, values.shape[1]),
+            zmax=largest,
+            zmin=None if largest is None else -largest,
+            hover=f"{plain(strip.name)}, "
+            + ("strongest of %{hovertext}" if zoomed_out else "number %{hovertext}")
+            + ": %{value}",
+            masked_hover="no number here: the vector has ended",
+        )
+        for strip, values in zip(strips, rows, strict=True)
+    ]
+    most = max(row.shape[1] for row in rows)
+    figure = tile_figure(
+        panels,
+        theme=theme,
+        columns=columns,
+        width=width,
+        cell_height=STRIP_HEIGHT if not wrapped else STRIP_HEIGHT / 2,
+        compact=True,
+        framed=most <= 128 // columns,
+        numbers=zoomed_out and most * columns <= NUMBERED_CELLS,
+    )
+    for trace in figure.data:
+        if "panel" in (trace.meta or {}) and not trace.meta["masked"]:
+            starts = cells[trace.meta["panel"]][1]
+            trace.hovertext = [_span(start, stop) for start, stop in pairwise(starts.tolist())]
+    if mark is not None and not zoomed_out:
+        for panel in range(len(panels)):
+            _outline(figure, panel, *mark, theme)
+    return figure
+
+
+def head_rows(
+    parts: Sequence[tuple[str, str, Float[np.ndarray, "head d_head"]]],
+    *,
+    head: int,
+    theme: Theme,
+    width: int = TABLE_WIDTH,
+) -> go.Figure:
+    """Long vectors `(title, scale, values)` cut into heads, a head a row, side by side; `head` is outlined."""
+    panels = [
+        Panel(
+            values,
+            title,
+            scale,
+            number_axis("head", len(values)),
+            number_axis("dimension", values.shape[1]),
+            note=f"{values.shape[0]} heads × {values.shape[1]}",
+            hover=f"{plain(title)} of head %{{y}}, dimension %{{x}}: %{{value}}",
+        )
+        for title, scale, values in parts
+    ]
+    figure = tile_figure(panels, theme=theme, width=width, cell_height=_row_height(len(panels[0].rows)))
+    for panel, (_, _, values) in enumerate(parts):
+        if len(values) <= MAX_CELLS:
+            _outline(figure, panel, head * values.shape[1], (head + 1) * values.shape[1], theme)
+    return figure
+
+
+def keys_of_query(
+    q: Float[np.ndarray, " d_head"],
+    k: Float[np.ndarray, "row d_head"],
+    *,
+    keys: Int[np.ndarray, " row"],
+    query: int,
+    labels: Sequence[str],
+    theme: Theme,
+    width: int = WIDTH,
+) -> go.Figure:
+    """The query vector of the token at `query`, and below it the key vectors that it is compared with, a token a row.
+
+    `keys` are the positions of the rows of `k`.
+    """
+    dimensions = number_axis("dimension of the head", len(q))
+    tokens = _token_rows(keys, labels, len(q))
+    asker = token_axis("query", labels)
+    panels = [
+        Panel(
+            q[None, :],
+            "Query",
+            "query",
+            Axis("", (asker.ticks[query],), (asker.names[query],)),
+            dimensions,
+            hover="query of %{y}, dimension %{x}: %{value}",
+        ),
+        Panel(k, "Keys", "key", tokens, dimensions, hover="key of %{y}, dimension %{x}: %{value}"),
+    ]
+    return tile_figure(panels, theme=theme, columns=1, width=width, cell_height=_row_height(len(keys)))
+
+
+def sum_of_values(
+    values: Float[np.ndarray, "row d_head"],
+    weights: Float[np.ndarray, " row"],
+    weighted: Float[np.ndarray, "row d_head"],
+    *,
+    keys: Int[np.ndarray, " row"],
+    n_rest: int,
+    rest_weight: float,
+    rest: Float[np.ndarray, " d_head"],
+    total: Float[np.ndarray, " d_head"],
+    z: Float[np.ndarray, " d_head"],
+    labels: Sequence[str],
+    theme: Theme,
+    width: int = TABLE_WIDTH,
+) -> go.Figure:
+    """The weighted sum as a table: token, value vector, weight, weighted vector; below, the sum, and the model's `z`.
+
+    `keys` are the positions of the rows. `n_rest` further tokens, which have the weight `rest_weight` together, are one
+    last row: `rest` is the sum of their weighted vectors. Values and weighted vectors share one range, so a row with a
+    small weight is pale.
+    """
+    d_head = values.shape[1]
+    dimensions = number_axis("dimension of the head", d_head)
+    tokens = _token_rows(keys, labels, d_head)
+    shares = [_percent(float(weight)) for weight in weights]
+    masked = np.zeros((len(keys), d_head), bool)
+    if n_rest:
+        name = f"{n_rest:,} others"
+        tokens = Axis(tokens.title, (*tokens.ticks, name), (*tokens.names, name))
+        shares.append(_percent(rest_weight))
+        masked = np.vstack([masked, np.ones((1, d_head), bool)])
+        values, weighted = np.vstack([values, np.zeros_like(rest)]), np.vstack([weighted, rest])
+    largest = float(np.abs(np.vstack([values, weighted])).max()) or None
+    low = None if largest is None else -largest
+    sums = float(max(np.abs(total).max(), np.abs(z).max())) or None
+    low_sum = None if sums is None else -sums
+    panels = [
+        Panel(
+            values,
+            "Value vectors",
+            "value",
+            tokens,
+            dimensions,
+            zmin=low,
+            zmax=largest,
+            masked=masked,
+            masked_hover=f"{n_rest:,} other tokens, each with a value vector of its own",
+            hover="value of %{y}, dimension %{x}: %{value}",
+        ),
+        Panel(
+            weighted,
+            "Weight × value",
+            "value",
+            Axis("weight", tuple(shares), tokens.names),
+            dimensions,
+            zmin=low,
+            zmax=largest,
+            hover="weighted value of %{y}, dimension %{x}: %{value}",
+        ),
+        Panel(
+            z[None, :],
+            "z, as the model has it",
+            "score",
+            Axis("", ("z",), ("z",)),
+            dimensions,
+            hover="the model's own %{y}, dimension %{x}: %{value}",
+            zmin=low_sum,
+            zmax=sums,
+        ),
+        Panel(
+            total[None, :],
+            "Sum of the rows",
+            "score",
+            Axis("", ("sum",), ("z",)),
+            dimensions,
+            hover="sum, dimension %{x}: %{value}",
+            zmin=low_sum,
+            zmax=sums,
+        ),
+    ]
+    return tile_figure(panels, theme=theme, columns=2, width=width, cell_height=_row_height(len(tokens)))
+
+
+def row_length(n: int, longest: int = LONGEST_ROW) -> int:
+    """How many of `n` cells one row takes: all, or else the largest number up to `longest` that divides `n`.
+
+    Where none above a third of `longest` does, rows are `longest` and the last one ends early.
+    """
+    if n <= longest:
+        return n
+    return next((length for length in range(longest, longest // 3, -1) if n % length == 0), longest)
+
+
+def _in_rows(values: Float[np.ndarray, " cell"], length: int) -> Float[np.ndarray, "row length"]:
+    """The cells in rows of `length`; NaN after the last."""
+    rows = np.full((math.ceil(len(values) / length), length), np.nan, values.dtype)
+    rows.reshape(-1)[: len(values)] = values
+    return rows
+
+
+def _cells(
+    values: Float[np.ndarray, " size"], per_cell: float
+) -> tuple[Float[np.ndarray, " cell"], Int[np.ndarray, " cell_plus_1"]]:
+    """The number farthest from 0 of each of the blocks of about `per_cell` numbers, and where the blocks start."""
+    n_cells = max(1, min(len(values), round(len(values) / per_cell)))
+    starts = np.linspace(0, len(values), n_cells + 1).round().astype(np.int64)
+    if n_cells == len(values):
+        return values, starts
+    parts = [values[start:stop] for start, stop in pairwise(starts.tolist())]
+    return np.array([part[np.abs(part).argmax()] for part in parts], values.dtype), starts
+
+
+def _span(start: int, stop: int) -> str:
+    return str(start) if stop - start == 1 else f"{start}–{stop - 1}"
+
+
+def _token_rows(keys: Int[np.ndarray, " row"], labels: Sequence[str], d_head: int) -> Axis:
+    """The tokens at `keys` as rows; where a cell stands for several dimensions, its hover text counts rows."""
+    whole = token_axis("key", labels)
+    title = "token" if d_head <= MAX_CELLS else "row"
+    return Axis(title, tuple(whole.ticks[i] for i in keys), tuple(whole.names[i] for i in keys))
+
+
+def _row_height(n_rows: int) -> float:
+    return max(6.0, min(STRIP_HEIGHT, 400 / n_rows))
+
+
+def _percent(weight: float) -> str:
+    if 0 < weight < 0.001:
+        return "<0.1%"
+    return f"{weight:.1%}" if weight < 0.0995 else f"{weight:.0%}"
+
+
+def _outline(figure: go.Figure, panel: int, start: int, stop: int, theme: Theme) -> None:
+    """A frame around the numbers `start` to `stop - 1` of a panel that shows a vector row by row."""
+    tile = figure.layout.meta["tiles"][panel]
+    for row, left, right in _pieces(start, min(stop, tile["rows"] * tile["columns"]), tile["columns"]):
+        figure.add_shape(
+            type="rect",
+            x0=tile["x0"] + left - 0.5,
+            x1=tile["x0"] + right - 0.5,
+            y0=tile["y0"] + row - 0.5,
+            y1=tile["y0"] + row + 0.5,
+            line={"color": theme.text, "width": 2},
+        )
+
+
+def _pieces(start: int, stop: int, length: int) -> Iterator[tuple[int, int, int]]:
+    """Row, first and one-past-last column of each row's share of the numbers `start` to `stop - 1`."""
+    for row in range(start // length, math.ceil(stop / length)):
+        yield row, max(start - row * length, 0), min(stop - row * length, length)

@@ -1,0 +1,92 @@
+"""A weight matrix inside a block, drawn small: each cell stands for a square of it. And the GELU as a curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from viz.figures.blocks import block_axis
+from viz.figures.labels import number_axis
+from viz.figures.look import base_layout
+from viz.figures.panels import Panel
+from viz.figures.tiles import tile_figure
+from viz.theme import Theme
+
+MOST_CELLS = 96
+"""A drawn matrix has at most about this many cells along its longer side, all its parts together."""
+NARROW = 320
+"""The width in pixels of the figure of a matrix that is not wider than high."""
+WIDE = 780
+GELU_HEIGHT = 300
+
+
+def weight_matrix(parts: Sequence[tuple[str, str, Float[np.ndarray, "d_in d_out"]]], *, theme: Theme) -> go.Figure:
+    """The parts `(title, scale, weights)` of one matrix side by side, inputs down, outputs across, on one range.
+
+    A cell shows the weight farthest from 0 in its square of the matrix, and says which square that is.
+    """
+    d_in, d_out = parts[0][2].shape
+    edge = math.ceil(max(d_in, d_out * len(parts)) / MOST_CELLS)
+    drawn = [strongest(weights, edge) for _, _, weights in parts]
+    largest = max(float(np.abs(values).max()) for values in drawn) or 1.0
+    width = NARROW if len(parts) == 1 and is_narrow(parts[0][2]) else WIDE
+    note = f"{d_in:,} × {d_out:,}" + (f"; each cell: the strongest of {edge} × {edge}" if edge > 1 else "")
+    panels = [
+        Panel(
+            values,
+            title,
+            scale,
+            block_axis(number_axis("in", d_in), edge),
+            block_axis(number_axis("out", d_out), edge),
+            note=note,
+            zmin=-largest,
+            zmax=largest,
+            hover="in %{y}, out %{x}: " + ("strongest weight" if edge > 1 else "weight") + " %{value}",
+        )
+        for values, (title, scale, _) in zip(drawn, parts, strict=True)
+    ]
+    return tile_figure(panels, theme=theme, width=width, framed=False)
+
+
+def is_narrow(weights: Float[np.ndarray, "d_in d_out"]) -> bool:
+    """Whether a matrix is not wider than high, so that its figure takes only a part of the page's width."""
+    return weights.shape[1] <= weights.shape[0]
+
+
+def strongest(weights: Float[np.ndarray, "d_in d_out"], edge: int) -> Float[np.ndarray, "rows columns"]:
+    """Of each square of `edge` x `edge` weights (less at the ends) the one farthest from 0, with its sign."""
+    rows, columns = np.arange(0, weights.shape[0], edge), np.arange(0, weights.shape[1], edge)
+    high = np.maximum.reduceat(np.maximum.reduceat(weights, rows, axis=0), columns, axis=1)
+    low = np.minimum.reduceat(np.minimum.reduceat(weights, rows, axis=0), columns, axis=1)
+    return np.where(high >= -low, high, low)
+
+
+def gelu_curve(before: Float[np.ndarray, " d_mlp"], after: Float[np.ndarray, " d_mlp"], *, theme: Theme) -> go.Figure:
+    """Every number of a vector before (across) and after (up) the GELU: the points lie on the curve."""
+    axis = {
+        "gridcolor": theme.grid,
+        "zerolinecolor": theme.frame,
+        "zerolinewidth": 1.5,
+        "tickfont": {"size": 11, "color": theme.muted},
+    }
+    trace = go.Scatter(
+        x=before,
+        y=after,
+        customdata=np.arange(len(before)),
+        mode="markers",
+        marker={"color": theme.roles["value"], "size": 5, "opacity": 0.55, "line": {"width": 0}},
+        hovertemplate="number %{customdata}: %{x:.4~g} becomes %{y:.4~g}<extra></extra>",
+        meta={"gelu": True},
+    )
+    layout = base_layout(theme) | {
+        "height": GELU_HEIGHT,
+        "margin": {"l": 56, "r": 12, "t": 8, "b": 44, "pad": 0},
+        "xaxis": {"title": {"text": "before", "font": {"size": 12, "color": theme.muted}}, **axis},
+        "yaxis": {"title": {"text": "after", "font": {"size": 12, "color": theme.muted}}, **axis},
+        "meta": {"min_width": 300},
+    }
+    return go.Figure([trace], layout)
