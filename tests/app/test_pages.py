@@ -45,6 +45,12 @@ def test_the_strip_is_given_the_tokens_and_the_chosen_one(open_app: OpenApp) -> 
     assert data["command"]["query"] == 4
 
 
+def test_markup_is_escaped_once_in_a_figures_titles(open_app: OpenApp) -> None:
+    spec = charts(open_app(text="x <b>", query="2"))["vectors"]
+    titles = [text for trace in spec["data"] if trace["type"] == "scatter" for text in trace.get("text") or []]
+    assert "<b>query of 2 ·&lt;</b>" in titles
+
+
 def test_queries_keys_and_values_of_every_token(open_app: OpenApp) -> None:
     app = open_app(text=TEXT, layer="2", head="1")
     control = next(c for c in app.segmented_control if c.label == "Matrices of this head")

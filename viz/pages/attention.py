@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.figures.bars import token_bars
-from viz.figures.labels import position_label
 from viz.figures.matrices import head_matrices, qkv_matrices
 from viz.figures.strips import token_strips
 from viz.focus import head_name
@@ -38,7 +37,7 @@ def token_section(view: View) -> None:
             trace.q[layer, head, query],
             trace.k[layer, head, query],
             trace.v[layer, head, query],
-            token=position_label(query, view.labels[query]),
+            token=f"{query + 1} {view.labels[query]}",
             theme=theme(),
             width=430,
         )
