@@ -9,11 +9,18 @@ import streamlit as st
 HERE = Path(__file__).parent
 
 st.set_page_config(page_title="Headlight", page_icon=HERE / "assets" / "icon.svg", layout="wide")
+# The link, kept before anything else can change the address: a quick click on another page would lose it.
+st.session_state.setdefault("link", st.query_params.to_dict())
 st.html(HERE / "assets" / "style.css")
 page = st.navigation(
     [
         st.Page("viz/pages/attention.py", title="Attention", default=True),
+        st.Page("viz/pages/three_steps.py", title="Three steps", url_path="steps"),
+        st.Page("viz/pages/mask.py", title="Mask", url_path="mask"),
+        st.Page("viz/pages/generation.py", title="One token at a time", url_path="generation"),
+        st.Page("viz/pages/block.py", title="Inside a block", url_path="block"),
         st.Page("viz/pages/compare.py", title="Compare heads", url_path="compare"),
+        st.Page("viz/pages/weights.py", title="Weights", url_path="weights"),
         st.Page("viz/pages/models.py", title="Models", url_path="models"),
     ],
     position="top",

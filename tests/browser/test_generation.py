@@ -1,0 +1,77 @@
+"""One token at a time in a real browser: iterations by keys, writing, stopping, taking over, coming back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.harness import PHONE, Server, wait_idle
+
+Serve = Callable[..., Server]
+TEXT = "A robot must obey the orders"
+
+
+def open_page(page: Page, server: Serve, **params: str) -> None:
+    page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'query': '2', **params})}")
+    expect(page.locator(".st-key-matrices .js-plotly-plot")).to_be_visible(timeout=60_000)
+    phone = page.viewport_size is not None and page.viewport_size["width"] == PHONE[0]
+    if phone:  # the pages are in the sidebar
+        page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_role("link", name="One token at a time").click()
+    if phone:
+        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    expect(page.locator(".st-key-next .js-plotly-plot")).to_be_visible(timeout=60_000)
+    wait_idle(page)
+
+
+def tokens(page: Page) -> Locator:
+    return page.get_by_role("radiogroup", name=re.compile("token", re.IGNORECASE)).get_by_role("radio")
+
+
+def test_iterations_by_keys_writing_stopping_and_taking_over(page: Page, server: Serve) -> None:
+    open_page(page, server)
+    expect(page.get_by_text(re.compile("Iteration 2 of 6"))).to_be_visible()
+    tokens(page).nth(1).focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text(re.compile("Iteration 3 of 6"))).to_be_visible()
+    wait_idle(page)
+    expect(page.locator(".st-key-cache")).to_contain_text("3 ·must")
+
+    page.get_by_role("button", name="Write 1 token").press("Enter")
+    expect(page.get_by_text(re.compile("Iteration 7 of 7"))).to_be_visible()
+    expect(tokens(page)).to_have_count(7)
+
+    page.get_by_label("Tokens to write").fill("240")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Write 240").click()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Write 1 token")).to_be_visible()
+    wait_idle(page)
+    count = tokens(page).count()
+    assert 7 < count < 247
+    expect(page.get_by_text(re.compile(f"Iteration {count} of {count}"))).to_be_visible()
+
+    tokens(page).last.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text(re.compile(f"Iteration {count - 1} of {count}"))).to_be_visible()
+    page.get_by_role("link", name="Attention", exact=True).click()
+    expect(page.locator(".st-key-matrices .js-plotly-plot")).to_be_visible()
+    expect(tokens(page)).to_have_count(6)
+    page.get_by_role("link", name="One token at a time").click()
+    expect(page.get_by_text(re.compile(f"Iteration {count - 1} of {count}"))).to_be_visible()
+
+    page.get_by_role("button", name="Use as the sentence").click()
+    expect(page.get_by_label("Your text")).not_to_have_value(TEXT)
+    expect(page.get_by_role("button", name="Use as the sentence")).to_have_count(0)
+
+
+@pytest.mark.parametrize("viewport", [PHONE])
+def test_a_phone_shows_it_without_scrolling_sideways(page: Page, server: Serve) -> None:
+    open_page(page, server)
+    page.get_by_text("Sampled", exact=True).click()
+    expect(page.get_by_text(re.compile(r"Seed 0"))).to_be_visible()
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= PHONE[0]

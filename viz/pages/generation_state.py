@@ -1,0 +1,149 @@
+"""What the page keeps between reruns: the tokens written after the sentence, the iteration, what it measured."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from model.generate import Cache, Step, largest_difference, multiplications, read_again, read_next, timed, written
+from model.sampling import Sampling, choose
+from viz.session import View, get_focus, set_focus, traces
+
+BURST_SECONDS = 0.3
+"""So long the model writes before the page is drawn again, a stop is heard and other sessions get their turn."""
+FREE_MULTIPLICATIONS = 2_000_000_000
+"""A whole pass up to this size is made without being asked for."""
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Ids written after one sentence, never read from text again; `left` are still to be written.
+
+    `at` is the iteration where it lies beyond the sentence; the focus then rests on the sentence's last token.
+    """
+
+    sentence: str  # the revision of the view whose sentence is continued
+    ids: tuple[int, ...] = ()
+    at: int | None = None
+    left: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One iteration as it was run here: through the cache and, if that was asked for, without it."""
+
+    step: Step
+    cached_ms: float
+    full_ms: float | None = None
+    difference: float | None = None
+
+
+def get_writing(view: View) -> Writing:
+    """What was written after this view's sentence; nothing if the sentence or the model has changed since."""
+    kept: Writing | None = st.session_state.get("writing")
+    return kept if kept is not None and kept.sentence == view.revision else Writing(view.revision)
+
+
+def set_writing(writing: Writing) -> None:
+    """Keep what was written."""
+    st.session_state.writing = writing
+
+
+def whole_text(view: View) -> View:
+    """The view of the sentence and all that was written after it."""
+    ids = view.trace.ids + get_writing(view).ids
+    return replace(view, trace=traces().get(view.model.network, ids), tokens=view.model.tokenizer.tokens(ids))
+
+
+def is_full(view: View) -> bool:
+    """Whether sentence and written tokens fill the model's context."""
+    return len(view.tokens) + len(get_writing(view).ids) >= view.model.config.n_ctx
+
+
+def get_position(view: View) -> int:
+    """The iteration's token, from 0: the focus's, or one beyond the sentence."""
+    writing, last = get_writing(view), len(view.tokens) - 1
+    query = min(get_focus().query, last)
+    if writing.at is None or query != last:  # the focus was moved on another page
+        return query
+    return min(writing.at, last + len(writing.ids))
+
+
+def go_to(view: View, position: int) -> None:
+    """Make `position` the iteration."""
+    last = len(view.tokens) - 1
+    set_writing(replace(get_writing(view), at=position if position > last else None))
+    set_focus(get_focus().with_query(min(position, last)))
+
+
+def write_on(view: View, n: int) -> None:
+    """Ask for `n` more tokens."""
+    set_writing(replace(get_writing(view), left=n))
+
+
+def stop(view: View) -> None:
+    """Write no more."""
+    write_on(view, 0)
+
+
+def clear(view: View) -> None:
+    """Take back what was written."""
+    go_to(view, min(get_position(view), len(view.tokens) - 1))
+    set_writing(Writing(view.revision))
+
+
+def write_some(view: View, sampling: Sampling) -> None:
+    """Write for a moment of what is asked for, at least one token, and go to the last of the text.
+
+    Writing ends at the model's context, and where the model itself ends its text.
+    """
+    writing, text = get_writing(view), whole_text(view)
+    end, new = time.monotonic() + BURST_SECONDS, list[int]()
+    left = writing.left
+    for token in written(text.trace, lambda logits, position: choose(logits, sampling, position).id):
+        new.append(token)
+        left = 0 if token == view.model.tokenizer.start_id else left - 1
+        if left == 0 or time.monotonic() > end:
+            break
+    set_writing(replace(writing, ids=writing.ids + tuple(new), left=left))
+    if is_full(view):
+        stop(view)
+    go_to(view, len(text.tokens) + len(new) - 1)
+
+
+def take_over(view: View) -> None:
+    """Make the whole text the sentence of all pages; a notice says if it then has other tokens."""
+    tokenizer, focus, position = view.model.tokenizer, get_focus(), get_position(view)
+    ids = view.trace.ids + get_writing(view).ids
+    start = ids[0] == tokenizer.start_id and focus.start_token
+    taken = focus.with_text(tokenizer.decode(ids[1:] if start else ids)).with_query(position)
+    n_again = tokenizer.encode(taken.text, start_token=start)
+    if n_again != ids:
+        st.session_state.setdefault("notices", []).append(
+            f"The model wrote {len(ids):,} tokens in pieces that its vocabulary would not cut a text into; "
+            f"read as text, they are {len(n_again):,} tokens."
+        )
+    set_focus(taken)
+
+
+def is_quick(text: View, position: int) -> bool:
+    """Whether a whole pass up to `position` is made without being asked for."""
+    return multiplications(text.model.config, position + 1) <= FREE_MULTIPLICATIONS
+
+
+def read(text: View, position: int, *, again: bool) -> Reading:
+    """The iteration at `position`, run through the cache; with `again` also without it."""
+    trace = text.trace
+    key = (text.revision, position)
+    kept: tuple[object, Reading] | None = st.session_state.get("generation_reading")
+    reading = kept[1] if kept is not None and kept[0] == key else None
+    if reading is None:
+        cache = Cache.of(trace, position)
+        reading = Reading(*timed(lambda: read_next(trace.network, trace.ids[position], cache)[0]))
+    if again and reading.difference is None:
+        full, full_ms = timed(lambda: read_again(trace.network, trace.ids[: position + 1]))
+        reading = replace(reading, full_ms=full_ms, difference=largest_difference(reading.step, full))
+    st.session_state.generation_reading = (key, reading)
+    return reading
