@@ -61,6 +61,14 @@ class GPT2Config:
         scale = self.d_head**-0.5 if self.scale_attn_weights else 1.0
         return scale / (layer + 1) if self.scale_attn_by_inverse_layer_idx else scale
 
+    def scale_in_words(self, layer: int) -> str:
+        """What the query-key products of `layer` are divided by: `√64 = 8` in GPT-2 small; empty if by nothing."""
+        value = f"{1 / self.attn_scale(layer):.4g}"
+        if not self.scale_attn_weights:
+            return "" if value == "1" else value
+        by_layer = f" × {layer + 1}" if self.scale_attn_by_inverse_layer_idx and layer else ""
+        return f"√{self.d_head}{by_layer} = {value}"
+
     @classmethod
     def from_hugging_face(cls, raw: Mapping[str, Any]) -> GPT2Config:
         """Read a `config.json` in Hugging Face's GPT-2 layout.

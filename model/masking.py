@@ -14,7 +14,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from model import attention
-from model.config import GPT2Config
 
 SUBTRACTED = 1e10
 """What GPT-2's published code subtracts from a masked score."""
@@ -53,19 +52,6 @@ def head_output(
 ) -> Float[np.ndarray, "query d_head"]:
     """`z` from weights and values, to be compared with the model's own."""
     return attention.weighted_sum(torch.tensor(pattern), torch.tensor(v)).numpy()
-
-
-def largest_difference(a: Float[np.ndarray, "*shape"], b: Float[np.ndarray, "*shape"]) -> float:
-    """The largest absolute difference between two arrays of finite numbers."""
-    return float(np.abs(a - b).max())
-
-
-def scaling_in_words(config: GPT2Config, layer: int) -> str:
-    """What the products of `layer` are divided by, as a formula: `√16 = 4`; empty where they are left as they are."""
-    factors = [f"√{config.d_head}"] if config.scale_attn_weights else []
-    factors += [str(layer + 1)] if config.scale_attn_by_inverse_layer_idx else []
-    divisor = 1 / config.attn_scale(layer)
-    return f"{' × '.join(factors)} = {divisor:.4g}" if factors else ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-from model.config import GPT2Config
 from model.errors import SelectionError
 from model.gpt2 import GPT2
 from model.trace import Trace
@@ -118,17 +117,3 @@ def unmasked_z(trace: Trace, layer: int, head: int) -> Float[np.ndarray, "pos d_
         SelectionError: the trace has no such layer or head.
     """
     return trace.pattern(layer, head, causal=False) @ trace.v[layer, head]  # (query, key) @ (key, d_head)
-
-
-def divisor_name(config: GPT2Config, layer: int) -> str:
-    """What the sums of `layer` are divided by, in words: `√64 = 8` in GPT-2 small, else as the checkpoint says."""
-    value = f"{1 / config.attn_scale(layer):.4g}"
-    if not config.scale_attn_weights:
-        return value
-    by_layer = f" × {layer + 1}" if config.scale_attn_by_inverse_layer_idx and layer else ""
-    return f"√{config.d_head}{by_layer} = {value}"
-
-
-def largest_difference(a: Float[np.ndarray, "*shape"], b: Float[np.ndarray, "*shape"]) -> float:
-    """The largest absolute difference between two arrays."""
-    return float(np.abs(a - b).max())

@@ -95,3 +95,18 @@ def test_a_config_made_by_hand_is_checked_too(changes):
     with pytest.raises((ConfigError, TypeError)) as caught:
         make_config(**changes)
     assert next(iter(changes)) in str(caught.value) or "heads" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "layer", "words"),
+    [
+        ({"n_heads": 1, "d_model": 64}, 0, "√64 = 8"),
+        ({}, 1, "√10 = 3.162"),
+        ({"scale_attn_by_inverse_layer_idx": True}, 0, "√10 = 3.162"),
+        ({"scale_attn_by_inverse_layer_idx": True}, 1, "√10 × 2 = 6.325"),
+        ({"scale_attn_weights": False}, 1, ""),
+        ({"scale_attn_weights": False, "scale_attn_by_inverse_layer_idx": True}, 1, "2"),
+    ],
+)
+def test_the_scale_in_words(changes, layer, words):
+    assert make_config(**changes).scale_in_words(layer) == words

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model import masking
+from model.checks import largest_difference
 from model.trace import run_trace
 from tests.models import make_config, random_network
 
@@ -40,7 +41,7 @@ def test_the_steps_are_the_heads_own_numbers(network, n):
         np.testing.assert_allclose(steps.masked, trace.masked_scores(layer, head), rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(steps.pattern, trace.pattern(layer, head), atol=1e-6)
         z = masking.head_output(steps.pattern, trace.v[layer, head])
-        assert masking.largest_difference(z, trace.z[layer, head]) < 1e-5
+        assert largest_difference(z, trace.z[layer, head]) < 1e-5
 
 
 def test_subtracting_gives_the_same_weights_as_minus_infinity(network):
@@ -52,7 +53,7 @@ def test_subtracting_gives_the_same_weights_as_minus_infinity(network):
     assert np.isneginf(infinite.masked[hidden]).all()
     assert (finite.masked[hidden] == -1e10).all()
     np.testing.assert_array_equal(finite.masked[~hidden], infinite.masked[~hidden])
-    assert masking.largest_difference(finite.pattern, infinite.pattern) == 0
+    assert largest_difference(finite.pattern, infinite.pattern) == 0
     assert (finite.pattern[hidden] == 0).all()
 
 
@@ -73,22 +74,8 @@ def test_the_articles_weights_follow_from_its_scores_divided_by_four():
         np.testing.assert_array_equal(steps.scaled, masking.ARTICLE_SCORES / 4)
     unscaled = masking.as_printed(masking.article_steps(scaled=False).pattern)
     assert unscaled[1].tolist() == [0.42, 0.58, 0, 0]
-    assert masking.largest_difference(unscaled, masking.ARTICLE_WEIGHTS) > 0.05
+    assert largest_difference(unscaled, masking.ARTICLE_WEIGHTS) > 0.05
     assert masking.ARTICLE_SCORES[2].tolist() == [0.53, 0.98, 0.95, 0.14]
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, "√10 = 3.162"),
-        ({"n_heads": 1, "d_model": 16}, "√16 = 4"),
-        ({"scale_attn_by_inverse_layer_idx": True}, "√10 × 2 = 6.325"),
-        ({"scale_attn_weights": False, "scale_attn_by_inverse_layer_idx": True}, "2 = 2"),
-        ({"scale_attn_weights": False}, ""),
-    ],
-)
-def test_the_division_in_words(changes, words):
-    assert masking.scaling_in_words(make_config(**changes), 1) == words
 
 
 def test_the_three_largest_shares_in_the_order_of_the_text():

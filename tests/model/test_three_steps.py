@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from model.checks import largest_difference
 from model.errors import SelectionError
 from model.three_steps import (
-    divisor_name,
     head_projections,
-    largest_difference,
     score,
     sum_values,
     unmasked_z,
@@ -92,21 +91,6 @@ def test_the_articles_toy_shares() -> None:
     scores = np.log(np.array([[0.2], [0.1], [0.5], [0.2]], np.float32))
     step = score(np.ones(1, np.float32), scores, query=0, scale=1.0, causal=False)
     np.testing.assert_allclose(step.weights, [0.2, 0.1, 0.5, 0.2], atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("changes", "layer", "name"),
-    [
-        ({"n_heads": 1, "d_model": 64}, 0, "√64 = 8"),
-        ({}, 1, "√10 = 3.162"),
-        ({"scale_attn_by_inverse_layer_idx": True}, 0, "√10 = 3.162"),
-        ({"scale_attn_by_inverse_layer_idx": True}, 1, "√10 × 2 = 6.325"),
-        ({"scale_attn_weights": False}, 1, "1"),
-        ({"scale_attn_weights": False, "scale_attn_by_inverse_layer_idx": True}, 1, "2"),
-    ],
-)
-def test_the_divisor_is_named(changes: dict, layer: int, name: str) -> None:
-    assert divisor_name(make_config(**changes), layer) == name
 
 
 @pytest.mark.parametrize(("layer", "head"), [(2, 0), (-1, 0), (0, 3), (0, -1)])

@@ -9,6 +9,7 @@ import streamlit as st
 from jaxtyping import Float
 
 from model import masking
+from model.checks import largest_difference
 from model.masking import MaskSteps
 from viz.figures.mask import NUMBERED_TOKENS, mask_matrices, training_examples
 from viz.focus import head_name
@@ -75,7 +76,7 @@ def own_section(view: View, subtracted: bool) -> None:
     infinite = masking.mask_steps(products, scale)
     finite = masking.mask_steps(products, scale, subtract=masking.SUBTRACTED)
     steps = finite if subtracted else infinite
-    divisor = masking.scaling_in_words(config, layer)
+    divisor = config.scale_in_words(layer)
     st.subheader(f"From scores to weights in {name}", anchor=False)
     _explain(f"by {divisor}" if divisor else "", subtracted)
     figure = mask_matrices(
@@ -94,7 +95,7 @@ def own_section(view: View, subtracted: bool) -> None:
     _same_softmax(infinite, finite)
     st.caption(
         "Recomputed: these weights times the head’s values are the z that the model’s own pass left; largest "
-        f"difference {_difference(masking.largest_difference(z, trace.z[layer, head]))}."
+        f"difference {_difference(largest_difference(z, trace.z[layer, head]))}."
     )
     rows_section(view.labels, steps.pattern)
 
@@ -131,7 +132,7 @@ def beside_the_printed(steps: MaskSteps, unscaled: MaskSteps) -> None:
         f"| {token} | {' | '.join(_two_digits(table[query, : query + 1]) for table in tables)} |"
         for query, token in enumerate(masking.ARTICLE_TOKENS)
     ]
-    difference = masking.largest_difference(masking.as_printed(steps.pattern), masking.ARTICLE_WEIGHTS)
+    difference = largest_difference(masking.as_printed(steps.pattern), masking.ARTICLE_WEIGHTS)
     st.subheader("The same weights as the article prints", anchor=False)
     left, right = st.columns(2, gap="large")
     left.markdown("\n".join(lines))
@@ -210,7 +211,7 @@ def _explain(divisor: str, subtracted: bool) -> None:
 
 
 def _same_softmax(infinite: MaskSteps, finite: MaskSteps) -> None:
-    difference = masking.largest_difference(infinite.pattern, finite.pattern)
+    difference = largest_difference(infinite.pattern, finite.pattern)
     st.caption(
         f"Softmax after −∞ and after −10¹⁰: largest difference {_difference(difference)}. Both become 0, as "
         "e to the power of −10¹⁰ is smaller than any number a computer keeps."

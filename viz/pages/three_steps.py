@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from model.checks import largest_difference
 from model.three_steps import (
     Scoring,
     Summing,
-    divisor_name,
     head_projections,
-    largest_difference,
     score,
     sum_values,
     unmasked_z,
@@ -137,7 +136,7 @@ def score_step(work: Work, *, alone: bool) -> None:
     """Step 2: the query against every key; alone, with the scores as bars too."""
     view, query, scoring = work.view, work.query, work.scoring
     (layer, head), trace = view.focus.head, view.trace
-    divisor = divisor_name(view.model.config, layer)
+    divisor = view.model.config.scale_in_words(layer) or "1"
     last = "Later keys get minus infinity, and the softmax" if scoring.masked.any() else "The softmax"
     st.markdown(
         f"**2 · Score.** The query of {work.token} meets each key: multiplied dimension by dimension, then added up. "
