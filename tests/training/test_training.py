@@ -15,6 +15,7 @@ from transformers import GPT2LMHeadModel
 
 from model.checkpoint import load_folder
 from model.errors import CheckpointError, ConfigError
+from model.training import measures
 from model.training import settings as settings_module
 from model.training.batches import IGNORED, Corpus, make_batch, repeated_run
 from model.training.card import write_card
@@ -159,6 +160,27 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tiny, tmp_path):
     for name, weight in whole.model.state_dict().items():
         assert torch.equal(weight, resumed.model.state_dict()[name]), name
     assert len((tiny.run / "log.csv").read_text().splitlines()) == 2  # the head and step 10, once
+
+
+def test_queries_and_keys_get_steps_of_their_own_size(tiny):
+    run = Run(tiny)
+    attention = run.model.h[0].attn.c_attn.weight
+    before = attention.detach().clone()
+    run.step()
+    queries, keys, values = (attention - before).detach().chunk(3, dim=1)
+    sizes = [float(part.norm()) for part in (queries, keys, values)]
+    assert min(sizes) > 0.5 * max(sizes)  # as one matrix, the values would take nearly all of it
+
+
+def test_a_guided_head_learns_to_look_one_token_back(tiny):
+    guided = replace(tiny.stages[0], guided=(0, 1), guidance=1.0)
+    run = Run(replace(tiny, stages=(guided,)), workers=2)
+    for _ in range(80):
+        run.step()
+    rows = measures.repeated_random(0, 4, 8, N_IDS - 1)
+    scores = measures.head_scores(run.model, rows)["previous_token"]
+    assert measures.best_head(scores)[0] == "L0H1"
+    assert scores[0, 1] > 0.5
 
 
 def test_parts_side_by_side_learn_the_same(tiny, tmp_path):
