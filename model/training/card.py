@@ -82,7 +82,7 @@ def _training(training: dict[str, Any]) -> str:
         [
             "## Training", "",
             f"{training['tokens']:,} tokens in {training['steps']:,} steps, {training['hours']:g} hours; {decay}.",
-            f"Stages: {stages}.", "",
+            f"Stages: {stages}.", training["note"], "",
             "| Source | Package | Licence | Tokens there | Tokens seen |", "|---|---|---|---|---|", *rows,
         ]
     )  # fmt: skip
@@ -96,7 +96,7 @@ def _figures(found: dict[str, Any]) -> str:
     rows.append(f"| all | {found['validation_loss']:.3f} | {found['bits_per_byte']:.3f} |")
     return "\n".join(
         ["## Held-out text", "", "| Source | Nats per token | Bits per byte |", "|---|---|---|", *rows, "",
-         "Held-out templates use names, nouns and sentence forms that training did not see."]
+         "Held-out templates put names and nouns into places, and into sentence forms, where training never had them."]
     )  # fmt: skip
 
 

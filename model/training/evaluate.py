@@ -47,7 +47,7 @@ PROMPTS = (
 
 def text_rows(corpus: Corpus, sources: list[str], per_source: int, width: int) -> NDArray[np.int64]:
     """Beginnings of held-out documents as they would be typed: without start token, spread evenly over each source."""
-    rows = []
+    rows: list[NDArray[np.int64]] = []
     for source in sources:
         ids, starts = corpus.tokens(source)
         starts = starts[starts + 1 + width <= len(ids)]

@@ -26,8 +26,10 @@ from model.training.settings import DEFAULT, Settings, load_settings
 TRAINING_FILE = "training.json"  # what the model card says about the run, so that it needs no training folder
 
 
-def export(settings: Settings, folder: Path, checkpoint: Path | None = None) -> None:
+def export(settings: Settings, folder: Path, checkpoint: Path | None = None, note: str = "") -> None:
     """Write config, weights, vocabulary and `training.json` into `folder`; a folder that exists is brought up to date.
+
+    `note` is what the model card has to say beyond the settings, such as that they were changed on the way.
 
     Raises:
         CheckpointError: there is no checkpoint, it is damaged, or a weight does not fit into float16.
@@ -43,7 +45,7 @@ def export(settings: Settings, folder: Path, checkpoint: Path | None = None) -> 
               "torch_dtype": "float16"}  # fmt: skip
     _write_json(folder / CONFIG_FILE, config)
     shutil.copyfile(settings.run / VOCABULARY_FILE, folder / VOCABULARY_FILE)
-    _write_json(folder / TRAINING_FILE, _training(settings, saved.progress))
+    _write_json(folder / TRAINING_FILE, {**_training(settings, saved.progress), "note": note})
     partial = folder / f"{WEIGHTS_FILE}.partial"  # readers map the file: replace it, never write into it
     save_file(weights, partial, metadata={"format": "pt"})
     os.replace(partial, folder / WEIGHTS_FILE)
@@ -78,9 +80,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, nargs="?", default=EMBEDDED_FOLDER, help="default: the embedded model's")
     parser.add_argument("--config", type=Path, default=DEFAULT, help="settings of the run; default: %(default)s")
     parser.add_argument("--checkpoint", type=Path, help="default: the run's last")
+    parser.add_argument("--note", default="", help="a sentence for the model card")
     given = parser.parse_args(arguments)
     try:
-        export(load_settings(given.config), given.folder, given.checkpoint)
+        export(load_settings(given.config), given.folder, given.checkpoint, given.note)
     except HeadlightError as error:
         print(f"Export stopped: {error}", file=sys.stderr)
         return 1

@@ -43,6 +43,7 @@ class Optimizer:
         """One update with `factor` times the configured learning rates; clears the gradients."""
         nn.utils.clip_grad_norm_(self.parameters, self.clip)
         for weight, views in self._views:
+            assert weight.grad is not None
             for view, grad in zip(views, weight.grad.chunk(len(views), dim=1), strict=True):
                 view.grad = grad
         for part, rate in self._parts:
