@@ -284,6 +284,7 @@ def _(trace: Trace) -> None:
         actual=None,
         n_rest=short.n_rest,
         rest=(short.rest_own, short.rest_final, short.rest_cut),
+        after="4 d",
         theme=LIGHT,
     )
     logits = trace.logits(QUERY).astype(np.float64)

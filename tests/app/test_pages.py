@@ -39,16 +39,16 @@ def test_the_attention_page_draws_the_models_numbers(open_app: OpenApp) -> None:
 
 
 def test_the_strip_is_given_the_tokens_and_the_chosen_one(open_app: OpenApp) -> None:
-    data = strip_data(open_app(text=TEXT, query="5"))
+    data = strip_data(open_app(text=TEXT, layer="0", head="0", query="5"))
     assert data["labels"] == ["a", "·robot", "·must", "·obey", "·a", "·robot"]
     assert data["heads"] == ["L0H0"]
     assert data["command"]["query"] == 4
 
 
 def test_markup_is_escaped_once_in_a_figures_titles(open_app: OpenApp) -> None:
-    spec = charts(open_app(text="x <b>", query="2"))["vectors"]
-    titles = [text for trace in spec["data"] if trace["type"] == "scatter" for text in trace.get("text") or []]
-    assert "<b>query of 2 ·&lt;</b>" in titles
+    app = open_app(text="<<<<", query="1")
+    titles = [text for trace in charts(app)["vectors"]["data"] for text in trace.get("text") or []]
+    assert f"<b>query of 1 {strip_data(app)['labels'][0].replace('<', '&lt;')}</b>" in titles
 
 
 def test_queries_keys_and_values_of_every_token(open_app: OpenApp) -> None:
