@@ -2,7 +2,7 @@
 
 For a small network the logits (tokens x vocabulary) are by far its largest activation. Here they live a few hundred
 rows at a time, in cache, and the gradient is formed on the spot instead of keeping them for the backward pass: about
-1.6 times as fast as `cross_entropy(logits)` on a CPU (docs/training.md). torch's own `linear_cross_entropy` with chunks
+1.5 times as fast as `cross_entropy(logits)` on a CPU (docs/training.md). torch's own `linear_cross_entropy` with chunks
 was slower, and computes the ignored rows, too.
 """
 

@@ -92,7 +92,7 @@ def test_the_articles_sum_stands_beside_the_right_one(open_app: OpenApp) -> None
 
 
 def test_the_chosen_statistic_outlives_a_change_of_page_and_model(open_app: OpenApp) -> None:
-    app = open_app("weights", text=TEXT)
+    app = open_app("weights", text=TEXT, layer="0")
     statistic_control(app).set_value("mean").run()
     app.switch_page("viz/pages/attention.py").run()
     app.switch_page("viz/pages/weights.py").run()
