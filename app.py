@@ -25,12 +25,14 @@ page = st.navigation(
     ],
     position="top",
 )
-# This much is on the screen before torch is imported, which the pages do.
+# This much is on the screen before torch is imported.
 st.html(
-    '<div class="masthead"><h1>Headlight</h1><p>See what each attention head of GPT-2 does to your words.</p></div>'
+    '<div class="masthead"><h1>Headlight</h1><p>See what each attention head of GPT-2 does to your words, after Jay '
+    "Alammar's article “The Illustrated GPT-2”.</p></div>"
 )
+from viz.pages.shell import sentence  # noqa: E402 - imports torch, so not before the first text is on the screen
+from viz.session import freeze_imports  # noqa: E402
+
+sentence(page.title)
 page.run()
-
-from viz.session import freeze_imports  # noqa: E402 - imports torch, which the page has done by now
-
 freeze_imports()

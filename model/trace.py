@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from model import attention
-from model.errors import SelectionError, TextError
+from model.errors import CheckpointError, SelectionError, TextError
 from model.gpt2 import GPT2, Block, Tap
 
 _KEPT_PER_LAYER = ("resid_mid", "q", "k", "v", "z")
@@ -28,6 +28,7 @@ def run_trace(network: GPT2, ids: Sequence[int], *, prefix: Trace | None = None)
 
     Raises:
         TextError: no ids, or more than the network's context holds.
+        CheckpointError: the network's numbers overflow on this text.
     """
     n_ctx = network.config.n_ctx
     if not ids:
@@ -43,6 +44,13 @@ def run_trace(network: GPT2, ids: Sequence[int], *, prefix: Trace | None = None)
     with torch.inference_mode():
         new = torch.tensor(ids[n_shared:])
         store.resid[-1, n_shared:] = network(new, past=past, tap=store.tap_from(n_shared))
+    for layer, resid in enumerate(store.resid):
+        if not resid.sum().isfinite():
+            where = f"at the entry of layer {layer}" if layer < network.config.n_layers else "after the last layer"
+            raise CheckpointError(
+                f"The numbers of this model grow beyond what fp32 holds: {where} they are no longer finite. Its "
+                "weights are damaged, or were not meant for fp32."
+            )
     return Trace(network, tuple(ids), store)
 
 

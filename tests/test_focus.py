@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz.focus import MAX_CHARACTERS, Focus, clean_text, head_name
+from viz.focus import LAST, MAX_CHARACTERS, Focus, clean_text, head_name
 
 DEFAULT = Focus("headlight-mini", "A robot must obey.", head=(2, 3), query=4, compare=(1, 1), start_token=True)
 HEADS = st.tuples(st.integers(0, 99), st.integers(0, 99))
@@ -102,7 +102,7 @@ def test_an_empty_link_is_the_default():
 def test_a_link_with_nothing_but_a_text():
     """The default's token and start token belong to the default's text."""
     for params in ({"text": "Hello"}, {"textz": _packed(b"Hello")}):
-        assert _read(**params) == (dataclasses.replace(DEFAULT, text="Hello", query=0, start_token=False), [])
+        assert _read(**params) == (dataclasses.replace(DEFAULT, text="Hello", query=LAST, start_token=False), [])
 
 
 def test_a_link_with_an_empty_text():
@@ -123,11 +123,11 @@ def test_what_a_link_does_not_say_comes_from_the_default():
 
 
 @pytest.mark.parametrize("raw", ["nan", "", "1.5", "1e3", "९", "0x1", " 1", "1\n", "9" * 10, "--1", "None"])
-@pytest.mark.parametrize(("name", "shown"), [("layer", 2), ("head", 3), ("query", 5)])
-def test_a_number_that_is_none(name, shown, raw):
+@pytest.mark.parametrize("name", ["layer", "head", "query"])
+def test_a_number_that_is_none(name, raw):
     focus, notices = _read(**{name: raw})
     assert focus == DEFAULT
-    assert notices == [f"The link's {name} is not a whole number; {shown} is shown instead."]
+    assert notices == [f"The link's {name} is not a whole number; another one is shown instead."]
 
 
 @pytest.mark.parametrize("raw", ["xx", "", "0,1", "L0", "H1", "l0h1", "L-1H0", "L0H1x", "L99999H0", "L0H1\n"])

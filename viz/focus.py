@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 Head = tuple[int, int]  # layer, head
 
 MAX_CHARACTERS = 20_000
+LAST = 10**9
+"""As a query: the last token, however many there are."""
 # A link longer than this is cut off by servers and chat programs; a text that would make it longer stays out of it.
 _MAX_LINK = 16_000
 _PLAIN_TEXT_LIMIT = 1_000
@@ -90,9 +92,10 @@ class Focus:
             "model": self.model,
             "layer": str(self.head[0]),
             "head": str(self.head[1]),
-            "query": str(self.query + 1),
             "compare": head_name(self.compare),
         }
+        if self.query != LAST:
+            params["query"] = str(self.query + 1)
         if self.start_token:
             params["start"] = "1"
         name, value = _pack(self.text)
@@ -111,7 +114,7 @@ class Focus:
                 return otherwise
             if re.fullmatch(r"-?[0-9]{1,9}", raw):
                 return int(raw)
-            notices.append(f"The link's {name} is not a whole number; {otherwise} is shown instead.")
+            notices.append(f"The link's {name} is not a whole number; another one is shown instead.")
             return otherwise
 
         head = number("layer", default.head[0]), number("head", default.head[1])
@@ -131,7 +134,7 @@ class Focus:
             else:
                 text = unpacked
         # The default's token and start token belong to the default's text.
-        query = number("query", 1 if carries_text else default.query + 1) - 1
+        query = number("query", LAST + 1 if carries_text else default.query + 1) - 1
         start = params["start"] == "1" if "start" in params else default.start_token and not carries_text
         return cls(params.get("model", default.model), clean_text(text), head, query, compare, start), notices
 
@@ -141,7 +144,7 @@ class Focus:
         for name, asked, shown in (("head", wanted.head, self.head), ("second head", wanted.compare, self.compare)):
             if asked != shown:
                 changes.append(f"There is no {name} {head_name(asked)} in this model; {head_name(shown)} is shown.")
-        if wanted.query != self.query:
+        if wanted.query not in (self.query, LAST):
             changes.append(f"There is no token {wanted.query + 1} in this text; token {self.query + 1} is shown.")
         return changes
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import streamlit as st
 
 from model.checkpoint import EMBEDDED, LoadedModel
-from model.errors import CheckpointError, HeadlightError
+from model.errors import CheckpointError, HeadlightError, TextError
 from model.library import ModelLibrary
 from model.tokenizer import Token
 from model.trace import Trace
 from model.trace_cache import TraceCache
 from viz.examples import EXAMPLES, Example
-from viz.focus import Focus
+from viz.focus import LAST, Focus
 
 CACHE_VARIABLE = "HEADLIGHT_TRACE_CACHE_MB"
 _DEFAULT_CACHE_MB = 512
@@ -81,6 +81,14 @@ def set_focus(focus: Focus, *, from_box: bool = False) -> None:
 def show_example(example: Example) -> None:
     """Look at an example's sentence, head and token with the model that is chosen now."""
     set_focus(_focus_on(example, get_focus().model))
+    st.session_state.text_revision = text_revision() + 1  # also if only the box, not the focus, showed another text
+
+
+def type_text(text: str) -> None:
+    """Look at the text in the sentence box. Who was at its end, or had emptied it, stays at the end while typing on."""
+    focus = get_focus()
+    at_end = focus.query >= st.session_state.get("n_pos", 0) - 1
+    set_focus((focus.with_query(LAST) if at_end else focus).with_text(text), from_box=True)
 
 
 def text_revision() -> int:
@@ -119,6 +127,9 @@ def load_view() -> View:
     ids = model.tokenizer.encode(focus.text, start_token=start)
     shown = ids[: model.config.n_ctx]
     config = model.config
+    st.session_state.n_pos = len(shown)
+    if not shown:
+        raise TextError("There is no token to look at; type at least one character.")
     clamped = focus.clamped(n_layers=config.n_layers, n_heads=config.n_heads, n_pos=len(shown))
     if "notices" in st.session_state:
         st.session_state.notices += clamped.correction(focus)

@@ -163,3 +163,40 @@ def test_a_phone_shows_everything_without_scrolling_sideways(page: Page, server:
     assert (light > 200) == (color_scheme == "light")
     chips(page).nth(3).click()
     expect_param(page, "query", "4")
+
+
+def test_what_is_typed_survives_a_quick_change_of_page(page: Page, server: Serve) -> None:
+    open_app(page, server)
+    box = page.get_by_label("Your text")
+    box.focus()
+    page.keyboard.press("End")
+    page.keyboard.type(" must")
+    page.get_by_role("link", name="Mask").click()
+    expect(page.get_by_text("One text, many training examples")).to_be_visible(timeout=30_000)
+    expect(box).to_have_value(f"{TEXT} must")
+    expect_param(page, "text", f"{TEXT} must")
+    expect(chips(page)).to_have_count(7)
+    expect(chips(page).nth(6)).to_be_checked()  # who types at the end stays at the end
+
+
+def test_the_same_text_can_be_typed_again_after_an_example(page: Page, server: Serve) -> None:
+    open_app(page, server)
+    box = page.get_by_label("Your text")
+    for _ in range(2):
+        box.fill("a robot")
+        box.press("Enter")
+        expect_param(page, "text", "a robot")
+        page.get_by_role("button", name="They drank").click()
+        expect(box).to_have_value(re.compile("The farmer and the horses"))
+        wait_idle(page)
+
+
+def test_a_new_text_opens_at_its_last_token(page: Page, server: Serve) -> None:
+    open_app(page, server)
+    box = page.get_by_label("Your text")
+    box.fill("")
+    box.press("Enter")
+    expect(page.get_by_text("type at least one character")).to_be_visible()
+    box.press_sequentially("a robot must", delay=120)
+    expect(chips(page)).to_have_count(3)
+    expect(chips(page).nth(2)).to_be_checked()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.errors import SelectionError, TextError
+from model.errors import CheckpointError, SelectionError, TextError
 from model.trace import Trace, run_trace, shared_length
 from tests.model.conftest import IDS
 from tests.models import make_config, random_network
@@ -305,3 +305,11 @@ def test_a_position_that_is_not_there(trace, pos):
     for look in (trace.logits, trace.lens, lambda pos: trace.weighted_values(0, 0, pos)):
         with pytest.raises(SelectionError, match=rf"no position {pos}; .*0 to 9"):
             look(pos)
+
+
+def test_numbers_beyond_fp32_are_named() -> None:
+    network = random_network(make_config(n_layers=3))
+    with torch.no_grad():
+        network.h[1].attn.c_attn.weight *= 1e25
+    with pytest.raises(CheckpointError, match="at the entry of layer 2"):
+        run_trace(network, [1, 2, 3])

@@ -17,7 +17,7 @@ _component = st.components.v2.component(
 
 
 def sentence_box(text: str, *, revision: int, max_characters: int, key: str, on_change: Callable[[], Any]) -> None:
-    """Show `text` for editing; after a short pause in typing `st.session_state[key].text` holds what was typed.
+    """Show `text` for editing; after a short pause in typing `st.session_state[key].typed["text"]` is what was typed.
 
     The box shows `text` when it first appears and when `revision` changes (the text was set elsewhere: by an example, a
     link). Between these it belongs to the person typing.
@@ -25,6 +25,6 @@ def sentence_box(text: str, *, revision: int, max_characters: int, key: str, on_
     _component(
         data={"text": text, "revision": revision, "max": max_characters},
         key=key,
-        default={"text": text},
-        on_text_change=on_change,
+        default={"typed": None},
+        on_typed_change=on_change,
     )

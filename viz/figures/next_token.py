@@ -91,7 +91,7 @@ def next_token_bars(
             "barmode": "overlay",
             "bargap": 0.22,
             "xaxis": {
-                "range": [0, 1.55 * longest],
+                "range": [0, (1.55 if actual is None else 2.0) * longest],
                 "tickformat": ".3~%",
                 "nticks": 5,
                 "gridcolor": theme.grid,

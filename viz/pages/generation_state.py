@@ -114,9 +114,12 @@ def write_some(view: View, sampling: Sampling) -> None:
 
 
 def take_over(view: View) -> None:
-    """Make the whole text the sentence of all pages; a notice says if it then has other tokens."""
-    tokenizer, focus, position = view.model.tokenizer, get_focus(), get_position(view)
-    ids = view.trace.ids + get_writing(view).ids
+    """Make the text, up to where the model ended it, the sentence of all pages; a notice says if its tokens differ."""
+    tokenizer, focus, written_ids = view.model.tokenizer, get_focus(), get_writing(view).ids
+    if tokenizer.start_id in written_ids:  # as text, the end of a text would be read as `<`, `|`, `end`, ...
+        written_ids = written_ids[: written_ids.index(tokenizer.start_id)]
+    ids = view.trace.ids + written_ids
+    position = min(get_position(view), len(ids) - 1)
     start = ids[0] == tokenizer.start_id and focus.start_token
     taken = focus.with_text(tokenizer.decode(ids[1:] if start else ids)).with_query(position)
     n_again = tokenizer.encode(taken.text, start_token=start)

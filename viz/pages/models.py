@@ -23,7 +23,7 @@ def show_sizes(model: LoadedModel) -> None:
         "Numbers in a vector (d_model)": config.d_model,
         "Numbers in a head's vector (d_head)": config.d_head,
         "Longest text, in tokens (n_ctx)": config.n_ctx,
-        "Words in the vocabulary": config.d_vocab,
+        "Tokens in the vocabulary": config.d_vocab,
         "Parameters": model.n_parameters,
     }
     st.table({name: f"{value:,}" for name, value in rows.items()}, border="horizontal")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import streamlit as st
 
@@ -22,6 +21,7 @@ from viz.session import (
     show_example,
     take_notices,
     text_revision,
+    type_text,
     write_url,
 )
 from viz.theme import Theme, theme_for
@@ -35,15 +35,23 @@ def theme() -> Theme:
     return theme_for(st.context.theme.type)
 
 
+def sentence(page: str) -> None:
+    """Draw the sentence box. The app draws it above every page, so that no change of page can lose what was typed."""
+    st.session_state.page = page
+    sentence_box(
+        get_focus().text,
+        revision=text_revision(),
+        max_characters=MAX_CHARACTERS,
+        key="sentence_box",
+        on_change=_typed,
+    )
+
+
 def open_view(second: Callable[[View], None] | None = None) -> View | None:
-    """Draw the sentence box and the choosers; the view they choose, or None (and why) if there is nothing to show.
+    """Draw examples and choosers; the view they choose, or None (and why) if there is nothing to show.
 
     `second` draws further choosers below the common ones.
     """
-    focus = get_focus()
-    sentence_box(
-        focus.text, revision=text_revision(), max_characters=MAX_CHARACTERS, key="sentence_box", on_change=_typed
-    )
     _examples()
     choosers = st.container(key="choosers")
     try:
@@ -76,7 +84,8 @@ def strip(view: View, heads: Sequence[Head]) -> Focus:
         view.labels,
         [StripHead(head_name(head), view.trace.pattern(*head)) for head in heads],
         query=get_focus().query,
-        revision=view.revision,
+        # Each page's strip starts from the focus: a step that a change of page has cut off is not taken up there.
+        revision=f"{view.revision} {st.session_state.page}",
         key="strip",
         on_change=_stepped,
         titles=[f"{token.label} — id {token.id}, bytes {token.bytes.hex(' ').upper()}" for token in view.tokens],
@@ -162,8 +171,9 @@ def _show_notices() -> None:
 
 
 def _typed() -> None:
-    state: Any = st.session_state.sentence_box
-    set_focus(get_focus().with_text(state.text or ""), from_box=True)
+    typed = st.session_state.sentence_box.typed
+    if isinstance(typed, dict) and isinstance(typed.get("text"), str):
+        type_text(typed["text"])
 
 
 def _stepped() -> None:

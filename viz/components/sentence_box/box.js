@@ -30,7 +30,8 @@ export default function ({ data, parentElement, setStateValue }) {
     clearTimeout(box.timer);
     if (area.value === box.sent) return;
     box.sent = area.value;
-    setStateValue("text", area.value);
+    // The time makes it news even if Python was told the same text before and has shown another since.
+    setStateValue("typed", { text: area.value, at: Date.now() });
   };
 
   area.maxLength = data.max;
