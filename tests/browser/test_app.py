@@ -71,9 +71,9 @@ def test_a_click_on_a_chip_redraws_the_bars_and_leaves_the_matrices(page: Page, 
     page.locator(".st-key-matrices .js-plotly-plot").evaluate("plot => plot.dataset.untouched = 'yes'")
     chips(page).nth(2).click()
     expect_param(page, "query", "3")
+    wait_idle(page)
     expect(page.locator(".st-key-bars")).to_contain_text("query 3 ·must")
     expect(page.locator(".st-key-vectors")).to_contain_text("3 ·must")
-    wait_idle(page)
     assert page.locator(".st-key-matrices .js-plotly-plot").get_attribute("data-untouched") == "yes"
 
 

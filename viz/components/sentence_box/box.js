@@ -1,5 +1,7 @@
-// The text is sent after a pause in typing, at once on Enter and when the box is left; Shift+Enter is a new line.
+// The text is sent after a pause in typing, and at once on Enter; Shift+Enter is a new line.
 const PAUSE_MS = 300;
+// Who leaves the box may be on the way to another page: Streamlit drops that click if the text is sent at the same time.
+const LEAVING_MS = 700;
 
 function build(parent) {
   const frame = document.createElement("div");
@@ -45,7 +47,11 @@ export default function ({ data, parentElement, setStateValue }) {
     if (!event.isComposing) box.timer = setTimeout(send, PAUSE_MS);
   };
   area.oncompositionend = () => { box.timer = setTimeout(send, PAUSE_MS); };
-  area.onblur = send;
+  area.onblur = () => {
+    if (area.value === box.sent) return;
+    clearTimeout(box.timer);
+    box.timer = setTimeout(send, LEAVING_MS);
+  };
   area.onkeydown = (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
