@@ -28,7 +28,7 @@ run: .venv/installed-run
 	@exec $(PY) -m streamlit run app.py --server.port=$(PORT) --server.address=127.0.0.1 --server.headless=true $(ARGS)
 
 test: .venv/installed-dev
-	@exec $(PY) -m pytest $(ARGS)
+	@exec $(PY) -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: .venv/installed-dev
 	@$(PY) -m ruff check .
