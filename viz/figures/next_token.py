@@ -93,7 +93,8 @@ def next_token_bars(
             "xaxis": {
                 "range": [0, (1.55 if actual is None else 2.0) * longest],
                 "tickformat": ".3~%",
-                "nticks": 5,
+                # The room for the words at the bars' ends reaches beyond 100%; the scale does not.
+                **({"tickvals": [0, 0.5, 1]} if longest > 0.5 else {"nticks": 5}),
                 "gridcolor": theme.grid,
                 "zeroline": True,
                 "zerolinecolor": theme.frame,
