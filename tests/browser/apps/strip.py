@@ -52,7 +52,7 @@ def strip(tokens: int, heads: int, slow: float) -> None:
         on_change=lambda: st.session_state.update(query=chosen_query("strip"), heard=st.session_state.heard + 1),
     )
     time.sleep(slow)
-    st.text(f"server: {query}, heard {st.session_state.heard}")
+    st.text(f"server: {query}, heard {st.session_state.heard}, text {st.session_state.text}")
 
 
 parameters = st.query_params
