@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from model.gpt2 import GPT2
 from model.tokenizer import Tokenizer
+from model.training.coreference import CoreferenceExample, Span, tokens_of
 from model.training.measures import best_head, patterns
-from model.training.templates import CoreferenceExample
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -27,25 +25,18 @@ class CoreferenceScore:
     margin: float  # mean weight on the antecedent minus the heaviest wrong candidate
 
 
-def tokens_of(text: str, span: Span, tokenizer: Tokenizer, ids: Sequence[int]) -> list[int]:
-    """The positions of the tokens that share bytes with the characters `span` of `text`."""
-    begin, end = len(text[: span[0]].encode()), len(text[: span[1]].encode())
-    ends = np.cumsum([len(tokenizer.token_bytes(id)) for id in ids])
-    starts = np.concatenate([[0], ends[:-1]])
-    return [int(at) for at in np.flatnonzero((starts < end) & (ends > begin))]
-
-
 def margins(model: GPT2, tokenizer: Tokenizer, example: CoreferenceExample) -> NDArray[np.floating]:
     """(layer, head): weight on the antecedent minus weight on the heaviest wrong candidate, the pronoun as query.
 
     A word of several tokens counts with the sum of their weights, on either side.
     """
     ids = tokenizer.encode(example.text)
-    query = tokens_of(example.text, example.pronoun, tokenizer, ids)[-1]
+    pieces = [tokenizer.token_bytes(id) for id in ids]
+    query = tokens_of(example.text, example.pronoun, pieces)[-1]
     row = patterns(model, np.array(ids[: query + 1]))[:, :, -1]  # later tokens cannot change it
 
     def weight(span: Span) -> NDArray[np.floating]:
-        return np.asarray(row[..., tokens_of(example.text, span, tokenizer, ids)].sum(axis=-1), dtype=np.float64)
+        return np.asarray(row[..., tokens_of(example.text, span, pieces)].sum(axis=-1), dtype=np.float64)
 
     return weight(example.antecedent) - np.max([weight(span) for span in example.wrong], axis=0)
 

@@ -27,10 +27,14 @@ IGNORED = -100  # a target that no loss is computed for
 
 @dataclass(frozen=True)
 class Batch:
-    """`inputs` and `targets` (window, pos): a target is the next token or IGNORED. `sources` has each row's source."""
+    """`inputs` and `targets` (window, pos): a target is the next token or IGNORED. `sources` has each row's source.
+
+    `antecedent` (window, pos): how many tokens before a pronoun the word it refers to stands; 0 where none is known.
+    """
 
     inputs: NDArray[np.int64]
     targets: NDArray[np.int64]
+    antecedent: NDArray[np.int64]
     sources: tuple[str, ...]
 
 
@@ -40,6 +44,7 @@ class Corpus:
     def __init__(self, folder: Path, start_id: int, split: str = "train") -> None:
         self.folder, self.start_id, self.split = folder, start_id, split
         self._loaded: dict[str, tuple[NDArray[np.uint16], NDArray[np.int64]]] = {}
+        self._links: dict[str, NDArray[np.int16] | None] = {}
 
     def tokens(self, source: str) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
         """All ids of a source, and where its documents start (the places of the start token).
@@ -57,6 +62,20 @@ class Corpus:
                 raise TrainingDataError(f"{path} must be a list of ids from 0 to {self.start_id}; prepare it again.")
             self._loaded[source] = ids, np.flatnonzero(ids == self.start_id)
         return self._loaded[source]
+
+    def antecedents(self, source: str) -> NDArray[np.int16] | None:
+        """For each id of a source how many ids before it its antecedent stands, 0 for none; None: none are known.
+
+        Raises:
+            TrainingDataError: there is such a file, and it does not fit the ids.
+        """
+        if source not in self._links:
+            path = self.folder / f"{source}.{self.split}.links.npy"
+            links = np.load(path, mmap_mode="r") if path.exists() else None
+            if links is not None and len(links) != len(self.tokens(source)[0]):
+                raise TrainingDataError(f"{path} has {len(links)} links for another number of ids; prepare it again.")
+            self._links[source] = links
+        return self._links[source]
 
 
 def describe_data(folder: Path) -> dict[str, Any]:
@@ -81,14 +100,18 @@ def make_batch(corpus: Corpus, stage: Stage, batching: Batching, *, seed: int, s
     names = sorted(stage.shares)
     weights = np.array([stage.shares[name] for name in names])
     sources = tuple(names[at] for at in rng.choice(len(names), size=rows, p=weights / weights.sum()))
-    inputs, targets = np.empty((rows, width), np.int64), np.empty((rows, width), np.int64)
+    inputs, targets, antecedent = (np.zeros((rows, width), np.int64) for _ in range(3))
     for row, source in enumerate(sources):
         if source == REPEATS:
             inputs[row], targets[row] = repeated_run(rng, width, corpus.start_id, batching)
         else:
-            window = _window(rng, *corpus.tokens(source), width + 1, batching)
-            inputs[row], targets[row] = window[:-1], window[1:]
-    return Batch(inputs, targets, sources)
+            ids, starts = corpus.tokens(source)
+            window = _window(rng, len(ids), starts, width + 1, batching)
+            inputs[row], targets[row] = ids[window[:-1]], ids[window[1:]]
+            links = corpus.antecedents(source)
+            if links is not None:
+                antecedent[row] = links[window[:-1]]
+    return Batch(inputs, targets, antecedent, sources)
 
 
 def repeated_run(
@@ -118,15 +141,12 @@ def repeated_run(
 
 
 def _window(
-    rng: np.random.Generator,
-    ids: NDArray[np.uint16],
-    starts: NDArray[np.int64],
-    length: int,
-    batching: Batching,
+    rng: np.random.Generator, n_ids: int, starts: NDArray[np.int64], length: int, batching: Batching
 ) -> NDArray[np.int64]:
+    """The places of a window's ids in their source."""
     if len(starts) and rng.random() < batching.document_start:
         begin = int(starts[rng.integers(len(starts))]) + int(rng.random() < batching.without_start_token)
     else:
-        begin = int(rng.integers(max(1, len(ids) - length + 1)))
+        begin = int(rng.integers(max(1, n_ids - length + 1)))
     # A window that runs over the end goes on with the first document.
-    return ids[np.arange(begin, begin + length) % len(ids)].astype(np.int64)
+    return np.arange(begin, begin + length) % n_ids

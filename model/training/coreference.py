@@ -6,8 +6,9 @@ gains by looking back from the pronoun to its antecedent, whichever of the two c
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from model.training.lexicon import Lexicon, Split, lexicon, share
 from model.training.pronoun_forms import ABOUT, ACTING_PAIR, ANY, BOTH, OBJECT, PAIR, SUBJECT, TAILS
@@ -207,10 +208,27 @@ def unmarked(marked: str) -> str:
     return marked.translate({ord(mark): None for mark in _MARKS})
 
 
+def tokens_of(text: str, span: Span, pieces: Sequence[bytes]) -> list[int]:
+    """The positions of the tokens (`pieces`, their bytes) that share bytes with the characters `span` of `text`."""
+    begin, end = len(text[: span[0]].encode()), len(text[: span[1]].encode())
+    ends = list(accumulate(len(piece) for piece in pieces))
+    return [at for at, piece in enumerate(pieces) if ends[at] - len(piece) < end and ends[at] > begin]
+
+
+def antecedent_link(marked: str, pieces: Sequence[bytes]) -> tuple[int, int] | None:
+    """The last token of a marked text's first pronoun, and how many tokens before it its antecedent's last one stands;
+    None for a text without marks."""
+    if PRONOUN not in marked:
+        return None
+    example = parse(marked, "")
+    pronoun, antecedent = (tokens_of(example.text, span, pieces)[-1] for span in (example.pronoun, example.antecedent))
+    return pronoun, pronoun - antecedent
+
+
 def pronoun_text(rng: random.Random, words: Lexicon, split: Split) -> str:
-    """One plain text with a pronoun."""
+    """One text with a pronoun, marks included."""
     kind = rng.choice(("he", "she", "it", "it", "they"))
-    return unmarked(_marked_text(rng, words, split, kind, rng.choice(_OTHERS[kind])))
+    return _marked_text(rng, words, split, kind, rng.choice(_OTHERS[kind]))
 
 
 def coreference_examples(seed: int, n: int, split: Split) -> list[CoreferenceExample]:

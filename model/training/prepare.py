@@ -1,8 +1,9 @@
 """Make the training data: `python -m model.training.prepare [--out .training]`.
 
 Fetches and cleans every source, builds the vocabulary, and writes under `<out>/data`: `<source>.train.npy` and
-`<source>.val.npy` (1-D uint16 token ids, each document preceded by the end-of-text id), `vocab.tiktoken` and
-`data.json`, which says what is in them."""
+`<source>.val.npy` (1-D uint16 token ids, each document preceded by the end-of-text id), `templates.train.links.npy`
+(for each id how many ids before it its antecedent stands, or 0), `vocab.tiktoken` and `data.json`, which says what is
+in them."""
 
 import argparse
 import json
@@ -16,16 +17,17 @@ import numpy as np
 import tiktoken
 
 from model.training.cleaning import passages
+from model.training.coreference import antecedent_link, unmarked
 from model.training.errors import TrainingDataError
 from model.training.lexicon import Split, lexicon_words, names
 from model.training.readers import Unit
 from model.training.sources import SOURCES, Source, fetch
-from model.training.templates import generate
+from model.training.templates import generate, generate_marked
 from model.training.vocabulary import build_vocabulary, encoding, single_tokens, write_vocabulary
 from model.training.words import ARTICLE
 
 VOCABULARY_SIZE = 8192
-TEMPLATE_TOKENS = {"train": 4_000_000, "val": 60_000}
+TEMPLATE_TOKENS = {"train": 8_000_000, "val": 60_000}
 TEMPLATE_SEED = 0
 TEMPLATES_FOR_VOCABULARY = 20_000
 
@@ -74,6 +76,19 @@ def until(texts: Iterable[str], tokens: int, tokenizer: tiktoken.Encoding) -> It
         yield text
 
 
+def links(marked: Iterable[str], tokenizer: tiktoken.Encoding) -> np.ndarray:
+    """For each id of `encode` how many ids before it the word stands that it refers to (1-D int16), 0 for none."""
+    offsets: list[int] = []
+    for text in marked:
+        ids = tokenizer.encode_ordinary(unmarked(text))
+        of_text = [0] * (1 + len(ids))
+        link = antecedent_link(text, tokenizer.decode_tokens_bytes(ids))
+        if link is not None:
+            of_text[1 + link[0]] = link[1]
+        offsets.extend(of_text)
+    return np.array(offsets, dtype=np.int16)
+
+
 def save(texts: Iterable[str], file: Path, tokenizer: tiktoken.Encoding) -> dict[str, int | str]:
     """Write one array of tokens; returns its entry for data.json."""
     ids, count, size = encode(texts, tokenizer)
@@ -115,7 +130,7 @@ def prepare(out: Path) -> None:
             "val": save(val_texts, data / f"{source.name}.val.npy", tokenizer),
         }
     splits: tuple[tuple[str, Split], ...] = (("train", "train"), ("val", "test"))
-    entries["templates"] = {"licence": "this project's", "package": None, "version": None} | {
+    counts = {
         part: save(
             until(generate(TEMPLATE_SEED, split), TEMPLATE_TOKENS[part], tokenizer),
             data / f"templates.{part}.npy",
@@ -123,6 +138,9 @@ def prepare(out: Path) -> None:
         )
         for part, split in splits
     }
+    entries["templates"] = {"licence": "this project's", "package": None, "version": None, **counts}
+    marked = islice(generate_marked(TEMPLATE_SEED, "train"), int(counts["train"]["documents"]))
+    np.save(data / "templates.train.links.npy", links(marked, tokenizer))
     description = {
         "vocabulary": {"file": "vocab.tiktoken", "size": tokenizer.n_vocab, "end_of_text": tokenizer.eot_token},
         "sources": entries,

@@ -20,7 +20,7 @@ from model.training import measures
 from model.training.batches import IGNORED, Batch, Corpus, make_batch
 from model.training.checkpoints import NAME, STABLE, Checkpoint, Progress, load_checkpoint, save_checkpoint
 from model.training.errors import TrainingDataError
-from model.training.guidance import GuidedHead
+from model.training.guidance import GuidedHeads, Targets
 from model.training.loss import next_token_loss
 from model.training.optimizer import Optimizer, rate_factor
 from model.training.settings import Settings
@@ -128,11 +128,13 @@ class Run:
         progress, settings = self.progress, self.settings
         stage = settings.stages[progress.stage]
         batch = make_batch(self.corpus, stage, settings.batch, seed=settings.seed, step=progress.step)
-        inputs, targets = (torch.as_tensor(part).to(self.device) for part in (batch.inputs, batch.targets))
+        inputs, targets, antecedent = (
+            torch.as_tensor(part).to(self.device) for part in (batch.inputs, batch.targets, batch.antecedent)
+        )
         total = int((targets != IGNORED).sum())
         parts = [
-            self._pool.submit(self._gradients, x, y, total)
-            for x, y in zip(inputs.chunk(self.workers), targets.chunk(self.workers), strict=True)
+            self._pool.submit(self._gradients, Targets(*part), total)
+            for part in zip(*(whole.chunk(self.workers) for whole in (inputs, targets, antecedent)), strict=True)
         ]
         results = [part.result() for part in parts]
         for parameter, *grads in zip(self.model.parameters(), *(result[0] for result in results), strict=True):
@@ -146,20 +148,21 @@ class Run:
         losses, counts = torch.cat([result[1] for result in results]), torch.cat([result[2] for result in results])
         return float(losses.mean()), _by_source(batch, losses, counts)
 
-    def _gradients(self, inputs: Tensor, targets: Tensor, total: int) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
+    def _gradients(self, part: Targets, total: int) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
         """Gradients of a part of the batch, with each target's loss; runs beside other parts."""
         if self.workers > 1:
             torch.set_num_threads(1)  # a setting of the calling thread
         autocast = self.settings.pace.autocast
         stage = self.settings.stages[self.progress.stage]
-        guided = GuidedHead(*stage.guided, self.settings.model.attn_scale(stage.guided[0])) if stage.guided else None
+        scales = [self.settings.model.attn_scale(head.layer) for head in stage.guided]
+        guided = GuidedHeads(stage.guided, scales) if stage.guided else None
         # No cache of casts: the parts would share it, and no weight is cast twice in one pass.
         with torch.autocast(self.device.type, torch.bfloat16, enabled=autocast, cache_enabled=False):
-            resid = self.model(inputs, tap=guided.tap if guided else None)
+            resid = self.model(part.inputs, tap=guided.tap if guided else None)
         dtype = torch.bfloat16 if autocast else torch.float32
-        loss, losses, counts = next_token_loss(self.model, resid.float(), targets, dtype, total)
+        loss, losses, counts = next_token_loss(self.model, resid.float(), part.targets, dtype, total)
         if guided:
-            loss = loss + stage.guidance / self.workers * guided.loss()
+            loss = loss + stage.guidance / self.workers * guided.loss(part)
         return torch.autograd.grad(loss, list(self.model.parameters())), losses, counts
 
     def measure(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from model.config import GPT2Config
 from model.errors import ConfigError
+from model.training.habits import HABITS, Guided
 
 REPEATS = "repeats"  # the source that is made on the fly instead of read
 DEFAULT = Path(__file__).with_name("config.toml")
@@ -27,7 +28,7 @@ class Stage:
     shapes: tuple[tuple[int, int], ...]
     until_induction: float | None = None
     max_tokens: int | None = None
-    guided: tuple[int, int] | None = None  # layer and head that is asked to look one token back
+    guided: tuple[Guided, ...] = ()  # heads that are asked for a habit
     guidance: float = 0.1  # what that asking weighs beside the loss
 
 
@@ -98,9 +99,12 @@ def load_settings(path: Path = DEFAULT) -> Settings:
 
 
 def _stage(raw: Mapping[str, Any]) -> Stage:
-    guided = raw.get("guided")
+    for entry in raw.get("guided", ()):
+        if entry["habit"] not in HABITS:
+            raise ValueError(f"{entry['habit']!r} is no habit; known are {', '.join(HABITS)}")
+    guided = tuple(Guided(**entry) for entry in raw.get("guided", ()))
     shapes = tuple((int(rows), int(width)) for rows, width in raw["shapes"])
-    return Stage(**{**raw, "shapes": shapes, "guided": None if guided is None else (int(guided[0]), int(guided[1]))})
+    return Stage(**{**raw, "shapes": shapes, "guided": guided})
 
 
 def parse_settings(raw: Mapping[str, Any]) -> Settings:
@@ -117,6 +121,9 @@ def parse_settings(raw: Mapping[str, Any]) -> Settings:
             raise ValueError(f"shapes must be (windows, tokens) with 8 to n_ctx = {config.n_ctx} tokens")
         if not stage.shares or min(stage.shares.values()) < 0 or sum(stage.shares.values()) <= 0:
             raise ValueError(f"the shares of stage {stage.name!r} must be positive")
+        for guided in stage.guided:
+            if not (0 <= guided.layer < config.n_layers and 0 <= guided.head < config.n_heads):
+                raise ValueError(f"there is no head {guided.name} to guide")
     return Settings(
         seed=raw["seed"],
         data=Path(raw["data"]),

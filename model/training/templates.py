@@ -4,14 +4,14 @@ import random
 from collections.abc import Callable, Iterator
 
 from model.training import drills
-from model.training.coreference import CoreferenceExample, coreference_examples, pronoun_text
+from model.training.coreference import CoreferenceExample, capital, coreference_examples, pronoun_text, unmarked
 from model.training.laws import law_text
 from model.training.lexicon import Lexicon, Split, lexicon, whole_lexicon
 from model.training.reasons import reason
 from model.training.stories import story
 from model.training.words import ARTICLE
 
-__all__ = ["FAMILIES", "CoreferenceExample", "Family", "coreference_examples", "generate"]
+__all__ = ["FAMILIES", "CoreferenceExample", "Family", "coreference_examples", "generate", "generate_marked"]
 
 Family = Callable[[random.Random, Lexicon, Split], str]
 
@@ -35,8 +35,14 @@ INTRODUCING = frozenset((story, drills.quoting, drills.copying, drills.fact, dri
 
 
 def generate(seed: int, split: Split) -> Iterator[str]:
+    """The texts of `generate_marked`, without marks."""
+    return map(unmarked, generate_marked(seed, split))
+
+
+def generate_marked(seed: int, split: Split) -> Iterator[str]:
     """Endless short texts of one to eight sentences; the same seed and split give the same texts.
 
+    Where a text is there for its pronoun, marks stand around it and around what it may refer to (`coreference.py`).
     The splits share no sentence forms, and outside the `INTRODUCING` families no names and no main nouns."""
     rng = random.Random(f"templates {split} {seed}")
     words = lexicon(split)
@@ -45,5 +51,5 @@ def generate(seed: int, split: Split) -> Iterator[str]:
     while True:
         family = rng.choices(families, weights)[0]
         text = family(rng, introduced if family in INTRODUCING else words, split)
-        if ARTICLE not in text:
-            yield text[0].upper() + text[1:]
+        if ARTICLE not in unmarked(text):
+            yield capital(text)

@@ -13,10 +13,18 @@ import tiktoken
 
 from model.training import readers, sources
 from model.training.cleaning import passages, plain, sentences
+from model.training.coreference import PRONOUN, PRONOUNS, unmarked
 from model.training.errors import TrainingDataError
 from model.training.lexicon import lexicon, whole_lexicon
-from model.training.prepare import encode, required_tokens, split_units
-from model.training.templates import FAMILIES, INTRODUCING, CoreferenceExample, coreference_examples, generate
+from model.training.prepare import encode, links, required_tokens, split_units
+from model.training.templates import (
+    FAMILIES,
+    INTRODUCING,
+    CoreferenceExample,
+    coreference_examples,
+    generate,
+    generate_marked,
+)
 from model.training.vocabulary import (
     build_vocabulary,
     encoding,
@@ -244,6 +252,20 @@ class TestCleaning:
         train, val = split_units(units)
         assert (len(train), len(val)) == (96, 4)
         assert not {unit[0] for unit in train} & {unit[0] for unit in val}
+
+
+def test_links_lead_from_a_pronoun_to_the_word_it_stands_for(ranks):
+    tokenizer = encoding(ranks)
+    marked = list(islice(generate_marked(1, "train"), 200))
+    ids, offsets = encode(map(unmarked, marked), tokenizer)[0].tolist(), links(marked, tokenizer).tolist()
+    assert len(ids) == len(offsets)
+    queries = [at for at, offset in enumerate(offsets) if offset]
+    assert len(queries) == sum(PRONOUN in text for text in marked) > 20
+    pronouns = {form for forms in PRONOUNS.values() for form in forms}
+    for query in queries:
+        assert 0 < offsets[query] <= query
+        assert tokenizer.decode([ids[query]]).strip().lower() in pronouns
+        assert tokenizer.eot_token not in ids[query - offsets[query] : query + 1]  # both in one text
 
 
 def test_each_document_is_preceded_by_the_end_of_text(ranks):

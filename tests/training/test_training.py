@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from model.training.checkpoints import NAME, STABLE, load_checkpoint
 from model.training.errors import TrainingDataError
 from model.training.evaluate import evaluate
 from model.training.export import export
+from model.training.guidance import GuidedHeads, Targets
+from model.training.habits import HABITS, Guided
 from model.training.loss import next_token_loss
 from model.training.optimizer import rate_factor
 from model.training.run import Run, new_model
@@ -173,7 +176,7 @@ def test_queries_and_keys_get_steps_of_their_own_size(tiny):
 
 
 def test_a_guided_head_learns_to_look_one_token_back(tiny):
-    guided = replace(tiny.stages[0], guided=(0, 1), guidance=1.0)
+    guided = replace(tiny.stages[0], guided=(Guided(0, 1, "previous"),), guidance=1.0)
     run = Run(replace(tiny, stages=(guided,)), workers=2)
     for _ in range(80):
         run.step()
@@ -181,6 +184,54 @@ def test_a_guided_head_learns_to_look_one_token_back(tiny):
     scores = measures.head_scores(run.model, rows)["previous_token"]
     assert measures.best_head(scores)[0] == "L0H1"
     assert scores[0, 1] > 0.5
+
+
+def test_targets_of_the_habits():
+    """1 2 3 1 2 3 1 5, then a pronoun at 7 for the word at 5; the last target is unknown."""
+    inputs = torch.tensor([[1, 2, 3, 1, 2, 3, 1, 5]])
+    next_tokens = torch.tensor([[IGNORED, IGNORED, IGNORED, 2, 3, 1, 5, IGNORED]])
+    targets = Targets(inputs, next_tokens, torch.tensor([[0, 0, 0, 0, 0, 0, 0, 2]]))
+    wanted = {habit: targets.of(habit)[0].nonzero().tolist() for habit in HABITS}
+    assert wanted["previous"] == [[pos, pos - 1] for pos in range(1, 8)]
+    assert wanted["induction"] == [[3, 1], [4, 2], [5, 3]]  # not 6: what followed a 1 before is not what follows now
+    assert wanted["antecedent"] == [[7, 5]]
+
+
+def test_guidance_costs_the_surprise_at_the_targets():
+    """With all scores equal the weight is even over the keys that a query may see."""
+    heads = GuidedHeads((Guided(0, 0, "previous"), Guided(1, 0, "antecedent")), (1.0, 1.0))
+    for name in ("h.0.q", "h.0.k", "h.1.q", "h.1.k"):
+        heads.tap(name, torch.zeros(1, 1, 4, 8))
+    ids = torch.zeros(1, 4, dtype=torch.long)
+    none = heads.loss(Targets(ids, ids, ids))
+    assert float(none) == pytest.approx(np.log([2, 3, 4]).mean())
+    linked = heads.loss(Targets(ids, ids, torch.tensor([[0, 0, 0, 3]])))
+    assert float(linked - none) == pytest.approx(np.log(4))
+
+
+def test_links_are_cut_like_the_text_they_belong_to(tiny):
+    ids = np.load(tiny.data / "templates.train.npy")
+    np.save(tiny.data / "templates.train.links.npy", np.where(ids == ord("m"), 8, 0).astype(np.int16))
+    batch = batch_of(tiny, 1)
+    templates = np.array([source == "templates" for source in batch.sources])
+    assert templates.any()
+    assert not templates.all()
+    assert np.array_equal(batch.antecedent[templates] == 8, batch.inputs[templates] == ord("m"))
+    assert not batch.antecedent[~templates].any()
+    np.save(tiny.data / "templates.train.links.npy", np.zeros(3, np.int16))
+    with pytest.raises(TrainingDataError, match="3 links"):
+        batch_of(tiny, 1)
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [({"layer": 2, "head": 0, "habit": "previous"}, "L2H0"), ({"layer": 0, "head": 0, "habit": "next"}, "no habit")],
+)
+def test_impossible_guidance_is_refused(entry, says, tmp_path):
+    raw = tomllib.loads(TINY.read_text())
+    raw["stage"][0]["guided"] = [entry]
+    with pytest.raises(ValueError, match=says):
+        settings_module.parse_settings(raw)
 
 
 def test_parts_side_by_side_learn_the_same(tiny, tmp_path):
