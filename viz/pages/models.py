@@ -7,6 +7,7 @@ import streamlit as st
 from model import hub
 from model.checkpoint import LoadedModel
 from model.errors import HeadlightError
+from viz.pages.change_marks import change_marks
 from viz.plain import as_text
 from viz.session import current_model, get_focus, library, model_names, set_focus, take_notices, write_url
 
@@ -48,9 +49,10 @@ def open_folder() -> None:
     with st.form("folder_form", border=False):
         path = st.text_input("Folder", placeholder="/path/to/checkpoint", label_visibility="collapsed")
         asked = st.form_submit_button("Open")
-    if asked and path.strip():
+    path = path.strip().strip("'\"")  # file managers copy a path in quotes
+    if asked and path:
         try:
-            model = library().open_folder(path.strip())
+            model = library().open_folder(path)
         except HeadlightError as error:
             st.error(as_text(str(error)))
         else:
@@ -118,6 +120,7 @@ def page() -> None:
         on_change=lambda: set_focus(get_focus().with_model(st.session_state.models_box)),
         width=320,
     )
+    change_marks()
     left, right = st.columns(2, gap="large")
     with left:
         show_sizes(model)
