@@ -7,7 +7,9 @@ import streamlit as st
 from viz.figures.bars import token_bars
 from viz.figures.matrices import head_matrices, qkv_matrices
 from viz.figures.strips import token_strips
-from viz.focus import head_name
+from viz.focus import Focus, head_name
+from viz.pages.attention_measures import measures_section
+from viz.pages.attention_reading import Reading, choose_reading, reading_bars, reading_matrix, reading_strip
 from viz.pages.charts import chart, matrix_chart
 from viz.pages.shell import open_view, strip, theme
 from viz.session import View, get_focus
@@ -16,42 +18,64 @@ MATRICES, VECTORS = "Scores, mask, weights", "Queries, keys, values"
 
 
 @st.fragment
-def token_section(view: View) -> None:
+def token_section(view: View, reading: Reading) -> None:
     """Strip, bars and vectors: what depends on the chosen token. Stepping reruns this and nothing else."""
-    focus = strip(view, [get_focus().head])
+    if not reading.is_plain:
+        pattern = reading.pattern()
+        focus = reading_strip(reading, pattern)
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            reading_bars(reading, pattern, focus.query, width=640)
+    else:
+        focus = strip(view, [get_focus().head])
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            _bars(view, focus)
+    with right:
+        _vectors(view, focus, "token " if reading.words is not None else "")
+
+
+def _bars(view: View, focus: Focus) -> None:
+    layer, head = focus.head
+    bars = token_bars(
+        view.trace.attn_scores(layer, head)[focus.query],
+        view.trace.pattern(layer, head)[focus.query],
+        labels=view.labels,
+        query=focus.query,
+        names=[head_name(focus.head)],
+        theme=theme(),
+    )
+    chart(bars, key="bars", alt="Scores and softmax weights of the chosen token for every key")
+
+
+def _vectors(view: View, focus: Focus, kind: str) -> None:
     layer, head = focus.head
     trace, query = view.trace, focus.query
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        bars = token_bars(
-            trace.attn_scores(layer, head)[query],
-            trace.pattern(layer, head)[query],
-            labels=view.labels,
-            query=query,
-            names=[head_name(focus.head)],
-            theme=theme(),
-        )
-        chart(bars, key="bars", alt="Scores and softmax weights of the chosen token for every key")
-    with right:
-        vectors = token_strips(
-            trace.q[layer, head, query],
-            trace.k[layer, head, query],
-            trace.v[layer, head, query],
-            token=f"{query + 1} {view.labels[query]}",
-            theme=theme(),
-            width=430,
-        )
-        chart(vectors, key="vectors", alt="Query, key and value vector of the chosen token")
+    vectors = token_strips(
+        trace.q[layer, head, query],
+        trace.k[layer, head, query],
+        trace.v[layer, head, query],
+        token=f"{kind}{query + 1} {view.labels[query]}",
+        theme=theme(),
+        width=430,
+    )
+    chart(vectors, key="vectors", alt="Query, key and value vector of the chosen token")
 
 
-def head_section(view: View) -> None:
-    """The head's matrices: what does not depend on the chosen token."""
+def head_section(view: View, reading: Reading) -> None:
+    """The head's measures and matrices: what does not depend on the chosen token."""
     layer, head = view.focus.head
+    measures_section(view, changed=not reading.is_plain)
     shown = st.segmented_control(
         "Matrices of this head", [MATRICES, VECTORS], default=MATRICES, required=True, key="matrices_of"
     )
     trace, labels = view.trace, view.labels
-    if shown == MATRICES:
+    if shown == VECTORS:
+        figure = qkv_matrices(
+            trace.q[layer, head], trace.k[layer, head], trace.v[layer, head], labels=labels, theme=theme()
+        )
+        chart(figure, key="qkv", alt=f"Queries, keys and values of {head_name((layer, head))}")
+    elif reading.is_plain:
         figure = head_matrices(
             trace.attn_scores(layer, head),
             trace.masked_scores(layer, head),
@@ -63,18 +87,16 @@ def head_section(view: View) -> None:
         alt = f"Scores, masked scores and weights of {head_name((layer, head))}"
         matrix_chart(figure, view, [view.focus.head], key="matrices", alt=alt)
     else:
-        figure = qkv_matrices(
-            trace.q[layer, head], trace.k[layer, head], trace.v[layer, head], labels=labels, theme=theme()
-        )
-        chart(figure, key="qkv", alt=f"Queries, keys and values of {head_name((layer, head))}")
+        reading_matrix(reading)
 
 
 def page() -> None:
     """Draw the page."""
     view = open_view()
     if view is not None:
-        token_section(view)
-        head_section(view)
+        reading = choose_reading(view)
+        token_section(view, reading)
+        head_section(view, reading)
 
 
 if __name__ == "__main__":
