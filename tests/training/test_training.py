@@ -126,7 +126,7 @@ def test_wrong_settings_are_refused(tmp_path):
 def test_config_of_the_embedded_model_is_valid():
     settings = load_settings()
     assert settings.model.n_ctx >= 256
-    assert sum(settings.stages[-1].shares.values()) == pytest.approx(1.0)
+    assert {guided.habit for guided in settings.stages[-1].guided} == set(HABITS)
 
 
 @pytest.mark.parametrize("n_rows", [3, 700])
