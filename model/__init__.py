@@ -6,6 +6,9 @@
 >>> weights = trace.pattern(layer=0, head=3)  # what each token (row) gives to each token (column)
 """
 
+from model import openmp  # noqa: F401 - before anything imports torch
+
+# isort: split
 from model.checkpoint import LoadedModel, load_model
 from model.config import GPT2Config
 from model.errors import CheckpointError, ConfigError, HeadlightError, SelectionError, TextError, TokenizerError

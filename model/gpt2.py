@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model import attention
+from model import attention, packed
 from model.config import GPT2Config
 
 Tap = Callable[[str, Tensor], Tensor]
@@ -28,6 +28,20 @@ KeysValues = tuple[Tensor, Tensor]  # one layer's k and v, each (*batch, head, p
 
 def _see_at(see: Tap, prefix: str, name: str, tensor: Tensor) -> Tensor:
     return see(prefix + name, tensor)
+
+
+def _follow(past: Tensor, new: Tensor) -> Tensor:
+    """`past` and `new` (.., pos, d_head) one after the other. What the tap has filed right behind `past` in the same
+    memory is there already: nothing is copied."""
+    step, n_past = past.stride(-2), past.shape[-2]
+    if (
+        new.stride() == past.stride()
+        and new.storage_offset() == past.storage_offset() + n_past * step
+        and new.untyped_storage().data_ptr() == past.untyped_storage().data_ptr()
+    ):
+        shape = (*past.shape[:-2], n_past + new.shape[-2], past.shape[-1])
+        return past.as_strided(shape, past.stride(), past.storage_offset())
+    return torch.cat([past, new], dim=-2)
 
 
 def _empty(*shape: int) -> nn.Parameter:
@@ -53,9 +67,16 @@ class Conv1D(nn.Module):
     def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()
         self.weight, self.bias = _empty(d_in, d_out), _empty(d_out)
+        self.packed: packed.PackedLinear | None = None
 
     def forward(self, x: Float[Tensor, "*batch d_in"]) -> Float[Tensor, "*batch d_out"]:
+        if self.packed is not None and self.packed.serves(x, self.weight, self.bias):
+            return self.packed(x)
         return F.linear(x, self.weight.t(), self.bias)
+
+    def pack(self) -> None:
+        """Read the weight faster from now on, from a packed copy of it, wherever no gradient is asked for."""
+        self.packed = packed.PackedLinear(self.weight.t(), self.bias, self.weight)
 
 
 class Embedding(nn.Module):
@@ -87,7 +108,7 @@ class Attention(nn.Module):
             for name, part in zip("qkv", qkv, strict=True)
         )
         if past is not None:  # the keys and values of earlier positions, computed in an earlier pass
-            k, v = torch.cat([past[0], k], dim=-2), torch.cat([past[1], v], dim=-2)
+            k, v = _follow(past[0], k), _follow(past[1], v)
         if eager:
             scores = tap("attn_scores", attention.apply_mask(attention.attn_scores(q, k, self.scale)))
             z = attention.weighted_sum(tap("pattern", attention.softmax(scores)), v)
@@ -140,6 +161,7 @@ class GPT2(nn.Module):
         self.h = nn.ModuleList(Block(config, layer) for layer in range(config.n_layers))
         self.ln_f = LayerNorm(config.d_model, config.layer_norm_epsilon)
         self.lm_head = None if config.tied else Embedding(config.d_vocab, config.d_model)
+        self._packed_unembed: packed.PackedLinear | None = None
 
     def forward(
         self,
@@ -165,8 +187,31 @@ class GPT2(nn.Module):
 
     def logits(self, resid: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_vocab"]:
         """A score for every word of the vocabulary, from the residual stream after the last layer (or after any)."""
-        unembed = (self.lm_head or self.wte).weight  # (d_vocab, d_model)
-        return F.linear(self.ln_f(resid), unembed)
+        x, unembed = self.ln_f(resid), (self.lm_head or self.wte).weight  # unembed: (d_vocab, d_model)
+        if self._packed_unembed is not None and self._packed_unembed.serves(x, unembed):
+            return self._packed_unembed(x)
+        return F.linear(x, unembed)
+
+    @property
+    def packable_bytes(self) -> int:
+        """What `pack` would take: the bytes of all projections and of the output embedding."""
+        projections = (module.weight for module in self.modules() if isinstance(module, Conv1D))
+        return sum(weight.nbytes for weight in (*projections, (self.lm_head or self.wte).weight))
+
+    def pack(self) -> bool:
+        """Lay all projections out for oneDNN, in copies; False, and nothing is done, where that cannot be.
+
+        Other threads may use the network meanwhile. A pass that needs gradients goes on using the parameters, and so
+        does one after a parameter was changed.
+        """
+        unembed = (self.lm_head or self.wte).weight
+        projections = [module for module in self.modules() if isinstance(module, Conv1D)]
+        if not all(packed.can_pack(weight) for weight in (unembed, *(module.weight for module in projections))):
+            return False
+        for module in projections:
+            module.pack()
+        self._packed_unembed = packed.PackedLinear(unembed, None, unembed)
+        return True
 
     @torch.no_grad()
     def init_weights(self, seed: int) -> GPT2:

@@ -1,0 +1,221 @@
+"""What is compared: one set of random weights of GPT-2 small's shape, in every contestant.
+
+A contestant is a function of ids that returns what it keeps; each is named as the report names it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from model.checkpoint import CONFIG_FILE, WEIGHTS_FILE
+from model.config import GPT2Config
+from model.gpt2 import GPT2
+from model.parameters import GPT2_SMALL
+from model.trace import Trace, run_trace
+
+Contestant = Callable[[list[int]], Any]
+
+OWN, FLOOR, PLAIN = "own trace", "bare forward", "own trace, weights not packed"
+TRANSFORMERS, FUSED, LENS = "transformers", "transformers, fused, nothing kept", "TransformerLens"
+ALL_LOGITS = ", all logits"
+
+
+def random_weights(config: GPT2Config = GPT2_SMALL, seed: int = 0) -> dict[str, Tensor]:
+    """Random weights by their names; of the size trained ones have, so that no pass meets unusual numbers."""
+    return dict(GPT2(config).init_weights(seed).state_dict())
+
+
+def network_of(weights: dict[str, Tensor], *, packed: bool = False, config: GPT2Config = GPT2_SMALL) -> GPT2:
+    """The network with these weights, which stay where they are.
+
+    Raises:
+        SystemExit: packed weights are asked for, and this PyTorch cannot pack.
+    """
+    network = GPT2(config)
+    network.load_state_dict(weights, assign=True)
+    network.eval().requires_grad_(False)
+    if packed and not network.pack():
+        raise SystemExit("This PyTorch cannot pack weights for oneDNN: the bench measures nothing without that.")
+    return network
+
+
+def write_checkpoint(folder: Path, weights: dict[str, Tensor], config: GPT2Config = GPT2_SMALL) -> Path:
+    """The weights as a folder that `load_model` reads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CONFIG_FILE).write_text(json.dumps(config.to_hugging_face()))
+    save_file(weights, folder / WEIGHTS_FILE)
+    return folder
+
+
+def ids_of(length: int) -> list[int]:
+    """Random ids, the same beginning at every length."""
+    generator = torch.Generator().manual_seed(1)
+    return torch.randint(0, GPT2_SMALL.d_vocab, (GPT2_SMALL.n_ctx,), generator=generator).tolist()[:length]
+
+
+def contestants(weights: dict[str, Tensor], names: tuple[str, ...]) -> dict[str, Contestant]:
+    """The contestants of these names, ready to run."""
+    makers: dict[str, Callable[[dict[str, Tensor]], Contestant]] = {
+        OWN: _own,
+        OWN + ALL_LOGITS: _own_all_logits,
+        PLAIN: _own_plain,
+        FLOOR: _floor,
+        FLOOR + ALL_LOGITS: _floor_all_logits,
+        TRANSFORMERS: _transformers,
+        FUSED: _transformers_fused,
+        LENS: _lens,
+        LENS + ALL_LOGITS: _lens_all_logits,
+    }
+    return {name: makers[name](weights) for name in names}
+
+
+def hugging_face(weights: dict[str, Tensor], attention: str) -> Any:
+    """`transformers.GPT2LMHeadModel` on the same memory."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    config = transformers.GPT2Config(**GPT2_SMALL.to_hugging_face())
+    config._attn_implementation = attention
+    with torch.device("meta"):
+        theirs = transformers.GPT2LMHeadModel(config)
+    named = {f"transformer.{name}": tensor for name, tensor in weights.items()}
+    theirs.load_state_dict(named | {"lm_head.weight": weights["wte.weight"]}, strict=False, assign=True)
+    left = [name for name, tensor in (*theirs.named_parameters(), *theirs.named_buffers()) if tensor.is_meta]
+    if left:
+        raise SystemExit(f"transformers has tensors that the weights do not name: {left[:3]}")
+    return theirs.eval().requires_grad_(False)
+
+
+# --- the contestants: what a page needs, the logits of the last position with it ----------------------------------
+
+
+def _own(weights: dict[str, Tensor]) -> Contestant:
+    network = network_of(weights, packed=True)
+
+    def run(ids: list[int]) -> Any:
+        trace = run_trace(network, ids)
+        return trace, trace.logits(len(ids) - 1)
+
+    return run
+
+
+def _own_plain(weights: dict[str, Tensor]) -> Contestant:
+    network = network_of(weights)
+
+    def run(ids: list[int]) -> Any:
+        trace = run_trace(network, ids)
+        return trace, trace.logits(len(ids) - 1)
+
+    return run
+
+
+def _own_all_logits(weights: dict[str, Tensor]) -> Contestant:
+    network = network_of(weights, packed=True)
+
+    def run(ids: list[int]) -> Any:
+        trace = run_trace(network, ids)
+        return trace, network.logits(torch.tensor(trace.resid_post[-1]))
+
+    return run
+
+
+def _floor(weights: dict[str, Tensor]) -> Contestant:
+    network = network_of(weights)
+
+    def run(ids: list[int]) -> Any:
+        with torch.inference_mode():
+            return network.logits(network(torch.tensor(ids))[-1])
+
+    return run
+
+
+def _floor_all_logits(weights: dict[str, Tensor]) -> Contestant:
+    network = network_of(weights)
+
+    def run(ids: list[int]) -> Any:
+        with torch.inference_mode():
+            return network.logits(network(torch.tensor(ids)))
+
+    return run
+
+
+def _transformers(weights: dict[str, Tensor]) -> Contestant:
+    theirs = hugging_face(weights, "eager")
+    kept: list[Tensor] = []
+    for block in theirs.transformer.h:
+        block.attn.c_attn.register_forward_hook(lambda module, inputs, output: kept.append(output))
+
+    def run(ids: list[int]) -> Any:
+        kept.clear()
+        with torch.inference_mode():
+            options = {"output_attentions": True, "output_hidden_states": True, "use_cache": False}
+            out = theirs(torch.tensor([ids]), logits_to_keep=1, **options)
+        return out.logits, out.attentions, out.hidden_states, list(kept)
+
+    return run
+
+
+def _transformers_fused(weights: dict[str, Tensor]) -> Contestant:
+    theirs = hugging_face(weights, "sdpa")
+
+    def run(ids: list[int]) -> Any:
+        with torch.inference_mode():
+            return theirs(torch.tensor([ids]), logits_to_keep=1, use_cache=False).logits
+
+    return run
+
+
+def _bridge(weights: dict[str, Tensor]) -> Any:
+    # The public way in, `boot_transformers`, asks a hub for a tokenizer; this is what it calls then.
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    from transformer_lens.model_bridge.sources._bridge_builder import build_bridge_from_module
+
+    theirs = hugging_face(weights, "eager")
+    return build_bridge_from_module(theirs, "GPT2LMHeadModel", hf_config=theirs.config, model_name="gpt2")
+
+
+def _lens(weights: dict[str, Tensor]) -> Contestant:
+    bridge = _bridge(weights)
+
+    def run(ids: list[int]) -> Any:
+        with torch.inference_mode():
+            return bridge.run_with_cache(torch.tensor([ids]), logits_to_keep=1)
+
+    return run
+
+
+def _lens_all_logits(weights: dict[str, Tensor]) -> Contestant:
+    bridge = _bridge(weights)
+
+    def run(ids: list[int]) -> Any:
+        with torch.inference_mode():
+            return bridge.run_with_cache(torch.tensor([ids]))
+
+    return run
+
+
+def held_bytes(kept: Any) -> int:
+    """The bytes of memory that what a contestant returned holds, each block of memory counted once."""
+    blocks = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in _tensors(kept)}
+    return sum(blocks.values())
+
+
+def _tensors(kept: Any) -> Iterator[Tensor]:
+    if isinstance(kept, Tensor):
+        yield kept
+    elif isinstance(kept, Trace):
+        yield from (getattr(kept.room, name) for name in ("resid", "resid_mid", "q", "k", "v", "z"))
+    elif isinstance(kept, tuple | list):
+        for part in kept:
+            yield from _tensors(part)
+    elif hasattr(kept, "values"):  # a mapping, or TransformerLens' ActivationCache
+        for part in kept.values():
+            yield from _tensors(part)

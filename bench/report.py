@@ -1,0 +1,209 @@
+"""Joins what the benches wrote into bench/results.md and bench/results.json.
+
+    bench/.venv/bin/python -m bench.report bench/parts/*.json
+
+A part that is not there leaves its figures out of the table and null in the JSON; the benches can run alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import model  # noqa: F401 - before torch: it sets how idle threads wait
+from bench.clock import machine
+
+HERE = Path(__file__).parent
+LENGTHS = ("16", "64", "256", "1024")
+TRACE_KEYS = ("vs_floor", "vs_transformers", "vs_transformer_lens", "held_mb", "peak_mb")
+BROWSER_KEYS = (
+    "key_to_strip_p95_ms",
+    "key_to_charts_p95_ms_32",
+    "key_to_charts_p95_ms_1024",
+    "overview_p95_ms",
+    "first_page_s",
+    "new_tab_s",
+)
+
+Target = tuple[str, float | None, float]  # what, measured, at most
+
+
+def joined(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """One object with the keys `trace`, `append`, `derive`, `load`, `browser`, whatever parts there are."""
+    found: dict[str, Any] = {}
+    for part in parts:
+        found |= {"browser": part} if "key_to_strip_p95_ms" in part else part
+    trace, browser = found.get("trace", {}), found.get("browser", {})
+    found["trace"] = {n: dict.fromkeys(TRACE_KEYS) | trace.get(n, {}) for n in (*LENGTHS, *trace)}
+    found["browser"] = dict.fromkeys(BROWSER_KEYS) | browser
+    return {name: found.get(name, {}) for name in ("trace", "append", "derive", "load", "browser")} | found
+
+
+def figures(found: dict[str, Any]) -> dict[str, Any]:
+    """What results.json holds: the five parts, each figure by its key, without what only the tables show."""
+    browser, trace = found["browser"], found["trace"]
+    return {
+        "trace": {n: {key: trace[n][key] for key in TRACE_KEYS} for n in trace},
+        "append": found["append"],
+        "derive": found["derive"],
+        "load": found["load"],
+        "browser": {key: browser[key] for key in BROWSER_KEYS},
+    }
+
+
+def targets(found: dict[str, Any]) -> list[Target]:
+    """Every figure that has a target."""
+    trace, browser, derived = found["trace"], found["browser"], found["derive"].get("1024", {})
+    rows: list[Target] = [
+        (f"Trace of {n} tokens, time against a bare forward", trace[n]["vs_floor"], most)
+        for n, most in zip(LENGTHS, (0.60, 0.70, 0.90, 0.95), strict=True)
+    ]
+    rows += [
+        (f"Trace of {n} tokens, time against TransformerLens", trace[n]["vs_transformer_lens"], 0.5) for n in LENGTHS
+    ]
+    rows += [("Trace of 1024 tokens, MB held", trace["1024"]["held_mb"], 250)]
+    rows += [("Largest difference to transformers' numbers", found.get("largest_difference"), 1e-5)]
+    steps = {n: step["ms"]["own"] for n, step in found["append"].items()}
+    rows += [
+        (f"One token after {n}, time against transformers' cache", step["vs_transformers"], 0.60)
+        for n, step in found["append"].items()
+    ]
+    rows += (
+        [("The slowest of these steps against the fastest", max(steps.values()) / min(steps.values()), 1.25)]
+        if steps
+        else []
+    )
+    rows += [
+        ("One head's pattern at 1024 tokens, ms", derived.get("pattern_ms"), 5),
+        ("One row of all heads at 1024 tokens, ms", derived.get("rows_ms"), 15),
+        ("Thumbnails of all heads at 1024 tokens, ms", derived.get("thumbnails_ms"), 50),
+        ("124M parameters mapped, s", found["load"].get("mapped_s"), 0.2),
+        ("124M parameters packed, s", found["load"].get("packed_s"), 2),
+        ("A pass beside a busy core against an idle one", found["load"].get("under_load", {}).get("busy_vs_idle"), 3),
+        ("Key press to token strip, p95 ms", browser["key_to_strip_p95_ms"], 50),
+        ("Key press or head change to last chart at 32 tokens, p95 ms", browser["key_to_charts_p95_ms_32"], 400),
+        ("Key press or head change to last chart at 1024 tokens, p95 ms", browser["key_to_charts_p95_ms_1024"], 1500),
+        ("Overview of all heads, p95 ms", browser["overview_p95_ms"], 600),
+        ("Most bytes for one interaction at 1024 tokens", browser.get("most_bytes_1024"), 1_500_000),
+    ]
+    return rows
+
+
+def markdown(found: dict[str, Any], where: str, day: str) -> str:
+    """The report."""
+    lines = [
+        "# What was measured",
+        "",
+        f"Written by `make bench` on {day}; {where}. Random weights of GPT-2 small's shape (124M parameters), the same",
+        "in all. Each figure is the median of at least seven runs, taken in turn with those it is compared with. A",
+        "ratio is the own time divided by the other's: less than 1 is faster.",
+        "",
+        "## Targets",
+        "",
+        "| Figure | Measured | At most | |",
+        "|---|---:|---:|---|",
+    ]
+    for what, value, most in targets(found):
+        met = "not measured" if value is None else "met" if value <= most else "**missed**"
+        lines.append(f"| {what} | {_shown(value)} | {_shown(most)} | {met} |")
+    traces = {n: one for n, one in found["trace"].items() if "ms" in one}
+    if traces:
+        lines += ["", "## A trace, milliseconds", "", *_table(traces, lambda one: one["ms"], "ms, by tokens")]
+        lines += [
+            "",
+            "The first, and every contestant without “all logits”, computes the last position's logits only. The bare",
+            "forward is the own network in plain PyTorch with the fused attention kernel; it keeps nothing.",
+            "`transformers` is eager, with attentions and hidden states kept and q, k, v taken by hooks;",
+            "TransformerLens is `run_with_cache`. With all logits on both sides, own against TransformerLens: "
+            + ", ".join(f"{one['all_logits_vs_transformer_lens']:.2f} ({n})" for n, one in traces.items())
+            + "; against the bare forward: "
+            + ", ".join(f"{one['all_logits_vs_floor']:.2f} ({n})" for n, one in traces.items())
+            + ".",
+            "",
+            "## A trace, megabytes held / added at the peak",
+            "",
+            *_table(
+                traces,
+                lambda one: {name: f"{m['held_mb']:.0f} / {m['peak_mb']:.0f}" for name, m in one["memory"].items()},
+                "MB, by tokens",
+            ),
+        ]
+    if found["append"]:
+        lines += ["", "## Typing on, milliseconds", "", *_table(found["append"], lambda one: one["ms"], "after tokens")]
+        lines += [
+            "",
+            "`transformers` takes one step with its own cache, with the logits that it always computes. A trace",
+            "computes logits when a page asks for them; with them the step takes "
+            + ", ".join(f"{one['with_logits_vs_transformers']:.2f} ({n})" for n, one in found["append"].items())
+            + " of transformers' time.",
+        ]
+    if found["derive"]:
+        lines += ["", "## Derived from a trace", "", *_table(found["derive"], lambda one: one, "by tokens")]
+        lines += ["", "`rows` are one query's weights in all heads; thumbnails have 32 and 64 cells a side."]
+    if found["load"]:
+        load, busy = found["load"], found["load"]["under_load"]
+        lines += [
+            "",
+            "## Loading",
+            "",
+            f"Mapped in {load['mapped_s']:.2f} s (every number checked), {load['mapped_resident_mb']:.0f} MB in RAM,",
+            f"of which the system may drop the file's part again. Packed in {load['packed_s']:.2f} s; then",
+            f"{load['packed_resident_mb']:.0f} MB in RAM.",
+            "",
+            f"A trace of {busy['tokens']} tokens beside a process that keeps one core busy takes",
+            f"{busy['passive']['busy_vs_idle']:.1f} times as long as alone; with OpenMP's spinning threads",
+            f"(`OMP_WAIT_POLICY=active`) {busy['active']['busy_vs_idle']:.1f} times.",
+        ]
+    pages = {name: found["browser"][name] for name in ("pages_32", "pages_1024") if name in found["browser"]}
+    for name, of in pages.items():
+        lines += ["", f"## In the browser, {name.removeprefix('pages_')} tokens", ""]
+        lines += [
+            "| Page | strip p95 ms | open p95 ms | step p95 ms | head p95 ms | most MB sent |",
+            "|---|---:|---:|---:|---:|---:|",
+        ]
+        for title, page in of.items():
+            kinds = [page[kind] for kind in ("open", "step", "head") if kind in page]
+            cells = [
+                page.get("strip_p95_ms", ""),
+                *(page.get(kind, {}).get("p95_ms", "") for kind in ("open", "step", "head")),
+            ]
+            most = max((kind.get("bytes", 0) for kind in kinds), default=0) / 1e6
+            lines.append(f"| {title} | " + " | ".join(map(str, cells)) + f" | {most:.2f} |")
+    notes = HERE / "notes.md"
+    return "\n".join(lines) + "\n" + (f"\n{notes.read_text()}" if notes.exists() else "")
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+
+
+def _table(by_length: dict[str, Any], of: Any, corner: str) -> list[str]:
+    """A table with a column for each length and a row for each thing measured."""
+    names = list(of(next(iter(by_length.values()))))
+    lines = [f"| {corner} | " + " | ".join(by_length) + " |", "|---|" + "---:|" * len(by_length)]
+    lines += [
+        f"| {name} | " + " | ".join(str(of(one).get(name, "")) for one in by_length.values()) + " |" for name in names
+    ]
+    return lines
+
+
+def main() -> None:
+    """Join, print the targets, write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parts", type=Path, nargs="*")
+    parser.add_argument("--out", type=Path, default=HERE)
+    options = parser.parse_args()
+    found = joined([json.loads(path.read_text()) for path in options.parts])
+    where, day = machine(), datetime.date.today().isoformat()
+    (options.out / "results.json").write_text(json.dumps(figures(found), indent=1) + "\n")
+    (options.out / "results.md").write_text(markdown(found, where, day))
+    for what, value, most in targets(found):
+        if value is not None:
+            print(f"{'met   ' if value <= most else 'MISSED'}  {what}: {_shown(value)} (at most {_shown(most)})")
+
+
+if __name__ == "__main__":
+    main()
