@@ -19,16 +19,31 @@ BROKEN = $(if $(wildcard $(PY)),,no-python)
 help:
 	@echo 'make run      serve the app on http://127.0.0.1:$(PORT) (another port: make run PORT=8600)'
 	@echo 'make test     all tests, those in a browser included (some: make test ARGS="-k heatmap")'
+	@echo 'make soak     the long soak: 40 visitors at once, five minutes'
+	@echo 'make bench    measure speed and memory: bench/results.md (ten minutes on a machine that does nothing else)'
 	@echo 'make check    linter, formatting and types'
 	@echo 'make format   put the formatting in order'
+	@echo 'make lock     requirements.lock and requirements-dev.lock, after a change of a requirements file'
 	@echo 'make train    fetch the texts and train the embedded model anew'
 	@echo 'make clean    remove .venv and all caches'
 
 run: .venv/installed-run
-	@exec $(PY) -m streamlit run app.py --server.port=$(PORT) --server.address=127.0.0.1 --server.headless=true $(ARGS)
+	@exec $(PY) serve.py --server.port=$(PORT) --server.address=127.0.0.1 --server.headless=true $(ARGS)
 
 test: .venv/installed-dev
 	@exec $(PY) -m pytest -n 2 --dist loadfile $(ARGS)
+
+soak: .venv/installed-dev
+	@exec $(PY) -m tests.soak $(ARGS)
+
+# What cannot be measured here (no browser, say) is left out of the report.
+bench: .venv/installed-dev bench/.venv/installed
+	@rm -rf bench/parts; mkdir bench/parts
+	-@$(BENCH_PY) -m bench.trace --out bench/parts/trace.json
+	-@$(BENCH_PY) -m bench.steps --out bench/parts/steps.json
+	-@$(BENCH_PY) -m bench.loading --out bench/parts/loading.json
+	-@$(PY) -m bench.browser --out bench/parts/browser.json
+	@$(BENCH_PY) -m bench.report bench/parts/*.json
 
 check: .venv/installed-dev
 	@$(PY) -m ruff check .
@@ -42,28 +57,49 @@ format: .venv/installed-dev
 train: .venv/installed-training
 	@$(PY) -m model.training.prepare && exec $(PY) -m model.training.train $(ARGS)
 
+# The lock names every file by its sum but those of torch: its CPU-only wheels, from PyTorch's own index, are other files
+# than PyPI's of the same version, so torch is pinned by its version alone. Nor are CUDA's libraries in it, which only
+# PyPI's torch for Linux brings.
+NOT_LOCKED = torch triton $(addprefix cuda-,bindings pathfinder toolkit) $(addprefix nvidia-,cublas cuda-cupti cuda-nvrtc \
+  cuda-runtime cudnn-cu13 cufft cufile curand cusolver cusparse cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx)
+
+lock: .venv/installed-run
+	@$(PY) -m pip install --disable-pip-version-check -q uv==0.13.9
+	@for name in requirements requirements-dev; do $(PY) -m uv pip compile $$name.txt -o $$name.lock --quiet --universal \
+	  --python-version 3.11 --generate-hashes --custom-compile-command 'make lock' \
+	  $(foreach name,$(NOT_LOCKED),--no-emit-package $(name)) $(ARGS); done
+
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/browser/failures
+	rm -rf .venv bench/.venv bench/parts .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/browser/failures
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- What is installed: a stamp for each set of packages, written only when pip has finished. ---
 
 TRAINING = $(wildcard requirements-training.txt)
 
-.venv/installed-run: requirements.txt $(BROKEN)
+.venv/installed-run: requirements.txt requirements.lock $(BROKEN)
 	@$(call install,requirements.txt,)
 
-.venv/installed-dev: requirements-dev.txt requirements.txt $(BROKEN)
+.venv/installed-dev: requirements-dev.txt requirements.txt requirements-dev.lock requirements.lock $(BROKEN)
 	@$(call install,requirements-dev.txt requirements.txt,.venv/installed-run)
 
 .venv/installed-training: requirements.txt $(TRAINING) $(BROKEN)
 	@$(call install,requirements.txt $(TRAINING),.venv/installed-run)
 
+BENCH_PY = bench/.venv/bin/python
+
+bench/.venv/installed: bench/requirements.txt requirements.txt
+	@$(PYTHON) -m venv bench/.venv
+	@$(BENCH_PY) -m pip install --disable-pip-version-check --no-input $(PIP_ARGS) -r bench/requirements.txt
+	@touch $@
+
 no-python:
 
-# $(call install,FILES,STAMPS): installs FILES, then marks $@, and STAMPS too, whose packages are among them.
+# $(call install,FILES,STAMPS): installs FILES, those in their locks by their sums, then marks $@, and STAMPS too, whose packages are among them.
 # One make at a time: the lock is the shell's own (python only asks for it), so it goes when the shell does. Who waited looks
 # again whether there is still anything to do. The stamp is as old as the start: a file edited meanwhile counts as newer.
+locks = $(wildcard $(patsubst %.txt,%.lock,$(1)))
+
 define install
 set -e; \
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -71,10 +107,12 @@ $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || {
 mkdir -p .venv; exec 9>.venv/lock; $(PYTHON) -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'; \
 if ! $(PY) -m pip --version >/dev/null 2>&1; then \
   rm -rf .venv/bin .venv/lib .venv/lib64 .venv/include .venv/installed-*; $(PYTHON) -m venv .venv; fi; \
-for file in $(1); do if [ ! "$@" -nt "$$file" ]; then touch $@.started; fi; done; \
+for file in $(1) $(call locks,$(1)); do if [ ! "$@" -nt "$$file" ]; then touch $@.started; fi; done; \
 if [ -e $@.started ]; then \
+  $(PY) -m pip install --disable-pip-version-check --no-input --no-deps --require-hashes $(PIP_ARGS) \
+    $(foreach file,$(call locks,$(1)),-r $(file)); \
   $(PY) -m pip install --disable-pip-version-check --no-input $(PIP_ARGS) $(foreach file,$(1),-r $(file)); \
   for stamp in $(2); do touch -r $@.started $$stamp; done; mv $@.started $@; fi
 endef
 
-.PHONY: help run test check format train clean no-python
+.PHONY: help run bench test soak check format train lock clean no-python

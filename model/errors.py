@@ -25,3 +25,7 @@ class TextError(HeadlightError):
 
 class SelectionError(HeadlightError):
     """A layer, head or position outside what the trace holds."""
+
+
+class BusyError(HeadlightError):
+    """So many wait for the model that one more would wait too long."""

@@ -92,13 +92,13 @@ def read_next(network: GPT2, token_id: int, cache: Cache) -> tuple[Step, Cache]:
     return step, cache.extended(k, v)
 
 
-def read_again(network: GPT2, ids: Sequence[int]) -> Step:
-    """Read the whole text anew; what was computed for its last token.
+def read_again(network: GPT2, ids: Sequence[int], *, between: Callable[[], object] = lambda: None) -> Step:
+    """Read the whole text anew; what was computed for its last token. `between` is called before each layer.
 
     Raises:
         TextError: no ids, or more than the network's context holds.
     """
-    return _read(network, ids, Cache.empty(network.config))[0]
+    return _read(network, ids, Cache.empty(network.config), between)[0]
 
 
 def largest_difference(a: Step, b: Step) -> float:
@@ -112,13 +112,16 @@ def largest_number(step: Step) -> float:
     return max(float(np.abs(x).max()) for x in (step.q, step.k, step.v, step.logits))
 
 
-def timed(read: Callable[[], Step]) -> tuple[Step, float]:
-    """A step and the milliseconds it took: the least of a few runs unless they are long, as other work only adds."""
+def timed(read: Callable[[], Step], waited: Callable[[], float] = lambda: 0.0) -> tuple[Step, float]:
+    """A step and the milliseconds it took: the least of a few runs unless they are long, as other work only adds.
+
+    `waited` counts the seconds that were spent giving way to other work; they are not the step's.
+    """
     least, spent, runs = float("inf"), 0.0, 0
     while runs < _MOST_RUNS and (runs == 0 or spent < _RUN_SECONDS or (runs == 1 and spent < _LONG_RUN)):
-        start = time.perf_counter()
+        start, before = time.perf_counter(), waited()
         step = read()
-        seconds = time.perf_counter() - start
+        seconds = time.perf_counter() - start - (waited() - before)
         least, spent, runs = min(least, seconds), spent + seconds, runs + 1
     return step, 1000 * least
 
@@ -149,7 +152,9 @@ def written(trace: Trace, choose: Callable[[Float[np.ndarray, " d_vocab"], int],
         yield token
 
 
-def _read(network: GPT2, ids: Sequence[int], cache: Cache) -> tuple[Step, Tensor, Tensor]:
+def _read(
+    network: GPT2, ids: Sequence[int], cache: Cache, between: Callable[[], object] = lambda: None
+) -> tuple[Step, Tensor, Tensor]:
     """A pass over `ids` after `cache`: its last token's step, the new keys and values (layer, head, new, d_head)."""
     n_ctx = network.config.n_ctx
     if not ids:
@@ -162,6 +167,8 @@ def _read(network: GPT2, ids: Sequence[int], cache: Cache) -> tuple[Step, Tensor
 
     def tap(name: str, tensor: Tensor) -> Tensor:
         kind = name.rsplit(".", 1)[-1]
+        if kind == "resid_pre":
+            between()
         if kind in seen:
             seen[kind].append(tensor)
         return tensor

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from model import hub
+from model import hub, packed
 from model.checkpoint import CONFIG_FILE, EMBEDDED, LoadedModel, Source, find_folder, load_folder, load_model
 from model.errors import CheckpointError
 from model.gpt2 import GPT2
 
 FOLDERS_VARIABLE = "HEADLIGHT_MODELS"
+_PACKED_AT_ONCE = 64_000_000  # bytes: what takes longer than a moment is packed while the first page is made
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Entry:
 
 class ModelLibrary:
     """Models by name. At most `max_loaded` are in memory; `on_unload` hears of a network that is let go.
+
+    A loaded network's weights are packed as `HEADLIGHT_PACK` says (model.packed), large ones in the background.
 
     A name never is a path: only models in the folders of `HEADLIGHT_MODELS`, opened with `open_folder`, or in Hugging
     Face's cache can be reached.
@@ -77,6 +80,8 @@ class ModelLibrary:
     def _load(self, name: str) -> LoadedModel:
         folders = self._folders()
         if name in folders:
+            if name not in self._opened:
+                _check_inside(folders[name], _parents())
             return load_folder(folders[name], name=name)
         if name == EMBEDDED:
             return load_model(EMBEDDED)
@@ -86,14 +91,37 @@ class ModelLibrary:
         self._loaded[model.name] = model
         while len(self._loaded) > self._max_loaded:
             self._on_unload(self._loaded.popitem(last=False)[1].network)
+        n_bytes = model.network.packable_bytes
+        if packed.wanted(n_bytes):
+            packing = threading.Thread(target=model.network.pack, name=f"packing {model.name}", daemon=True)
+            packing.start()
+            if n_bytes <= _PACKED_AT_ONCE:
+                packing.join()
 
     def _folders(self) -> dict[str, Path]:
         found: dict[str, Path] = dict(self._opened)
-        for parent in filter(None, os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep)):
-            for config in sorted((find_folder(parent) or Path(parent)).glob(f"*/{CONFIG_FILE}")):
+        for parent in _parents():
+            for config in sorted(parent.glob(f"*/{CONFIG_FILE}")):
                 folder = config.parent.resolve()
                 found[_free_name(folder, found)] = folder
         return found
+
+
+def _parents() -> list[Path]:
+    """The folders whose folders are models."""
+    named = filter(None, os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep))
+    return [find_folder(parent) or Path(parent) for parent in named]
+
+
+def _check_inside(folder: Path, parents: list[Path]) -> None:
+    """Raise where a link leads out of the model folders: a name in an address opens nothing outside of them."""
+    for path in (folder, *folder.iterdir()):
+        if not any(path.resolve().is_relative_to(parent.resolve()) for parent in parents):
+            what = "the folder" if path == folder else path.name
+            raise CheckpointError(
+                f"{folder.name}: {what} is a link that leads out of the folders in {FOLDERS_VARIABLE}; put the files "
+                "themselves there, or name the folder that it leads to."
+            )
 
 
 def _free_name(folder: Path, taken: dict[str, Path]) -> str:

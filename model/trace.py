@@ -8,7 +8,7 @@ shared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,16 +18,27 @@ from torch import Tensor
 
 from model import attention
 from model.errors import CheckpointError, SelectionError, TextError
-from model.gpt2 import GPT2, Block, Tap
+from model.gpt2 import GPT2, Block
+from model.interventions import NO_CHANGES, Changes
+from model.trace_store import Room, Store, store_for
 
-_KEPT_PER_LAYER = ("resid_mid", "q", "k", "v", "z")
 
-
-def run_trace(network: GPT2, ids: Sequence[int], *, prefix: Trace | None = None) -> Trace:
+def run_trace(
+    network: GPT2,
+    ids: Sequence[int],
+    *,
+    prefix: Trace | None = None,
+    changes: Changes = NO_CHANGES,
+    between: Callable[[], object] = lambda: None,
+) -> Trace:
     """Trace `network` over `ids`. From `prefix`, a trace of the same network, what the beginnings share is reused.
+
+    With `changes` the pass is a changed one, made from its beginning; the network itself stays as it is.
+    `between` is called before each layer; it may let other work in, and what it raises ends the pass.
 
     Raises:
         TextError: no ids, or more than the network's context holds.
+        SelectionError: a change of a head or link that is not there.
         CheckpointError: the network's numbers overflow on this text.
     """
     n_ctx = network.config.n_ctx
@@ -35,28 +46,27 @@ def run_trace(network: GPT2, ids: Sequence[int], *, prefix: Trace | None = None)
         raise TextError("There is no token to look at; type at least one character.")
     if len(ids) > n_ctx:
         raise TextError(f"The text has {len(ids):,} tokens, but the model reads at most {n_ctx:,}; shorten it.")
-    n_shared = _shared(prefix, network, ids)
-    store = _Store(network, len(ids))
-    past = None
-    if prefix is not None and n_shared:
-        store.copy_prefix(prefix._store, n_shared)
-        past = [(k[:, :n_shared], v[:, :n_shared]) for k, v in zip(store.k, store.v, strict=True)]
+    changes.check(network.config, len(ids))
+    n_shared = 0 if changes else _shared(prefix, network, ids)
+    store = store_for(network, len(ids), None if prefix is None else prefix._store, n_shared)
     with torch.inference_mode():
         new = torch.tensor(ids[n_shared:])
-        store.resid[-1, n_shared:] = network(new, past=past, tap=store.tap_from(n_shared))
-    for layer, resid in enumerate(store.resid):
-        if not resid.sum().isfinite():
+        tap = changes.tap(network.config, store.tap_from(n_shared, between))
+        store.resid[-1, n_shared:] = network(new, past=store.past(n_shared), tap=tap)
+    finite = store.resid[:, n_shared:].sum(dim=(1, 2)).isfinite().tolist()
+    for layer, is_finite in enumerate(finite):
+        if not is_finite:
             where = f"at the entry of layer {layer}" if layer < network.config.n_layers else "after the last layer"
             raise CheckpointError(
                 f"The numbers of this model grow beyond what fp32 holds: {where} they are no longer finite. Its "
                 "weights are damaged, or were not meant for fp32."
             )
-    return Trace(network, tuple(ids), store)
+    return Trace(network, tuple(ids), store, changes)
 
 
 def _shared(prefix: Trace | None, network: GPT2, ids: Sequence[int]) -> int:
     """How many leading positions can be taken over; the last one is always computed, so that a pass takes place."""
-    if prefix is None or prefix.network is not network:
+    if prefix is None or prefix.network is not network or prefix.changes:
         return 0
     return shared_length(prefix.ids, ids[:-1])
 
@@ -64,35 +74,6 @@ def _shared(prefix: Trace | None, network: GPT2, ids: Sequence[int]) -> int:
 def shared_length(a: Sequence[int], b: Sequence[int]) -> int:
     """How many leading ids `a` and `b` have in common."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-
-
-class _Store:
-    """The kept activations of a trace under way, allocated once in their final shape."""
-
-    def __init__(self, network: GPT2, n_pos: int) -> None:
-        c = network.config
-        heads = (c.n_layers, c.n_heads, n_pos, c.d_head)
-        self.resid = torch.empty(c.n_layers + 1, n_pos, c.d_model)  # the last row is the last layer's resid_post
-        self.resid_mid = torch.empty(c.n_layers, n_pos, c.d_model)
-        self.q, self.k, self.v, self.z = (torch.empty(heads) for _ in range(4))
-
-    def copy_prefix(self, other: _Store, n_pos: int) -> None:
-        for name in ("resid", *_KEPT_PER_LAYER):
-            getattr(self, name)[..., :n_pos, :] = getattr(other, name)[..., :n_pos, :]
-
-    def tap_from(self, start: int) -> Tap:
-        """A tap that files the kept activations of positions `start` and after."""
-
-        def tap(name: str, tensor: Tensor) -> Tensor:
-            if name.startswith("h."):
-                _, layer, kind = name.split(".")
-                if kind == "resid_pre":
-                    self.resid[int(layer), start:] = tensor
-                elif kind in _KEPT_PER_LAYER:
-                    getattr(self, kind)[int(layer)][..., start:, :] = tensor
-            return tensor
-
-        return tap
 
 
 def _frozen(tensor: Tensor) -> np.ndarray:
@@ -103,11 +84,16 @@ def _frozen(tensor: Tensor) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One pass of `network` over `ids`. Axes: layer, head, pos (query or key), d_model, d_head, d_mlp, d_vocab."""
+    """One pass of `network` over `ids`. Axes: layer, head, pos (query or key), d_model, d_head, d_mlp, d_vocab.
+
+    After a changed pass everything is as `changes` left it: `pattern` has the cut links at 0, `z` and `result` are what
+    a switched-off head handed on (while its pattern is still what it read), all later layers what they made of that.
+    """
 
     network: GPT2
     ids: tuple[int, ...]
-    _store: _Store = field(repr=False)
+    _store: Store = field(repr=False)
+    changes: Changes = NO_CHANGES
 
     @property
     def n_pos(self) -> int:
@@ -116,8 +102,13 @@ class Trace:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the kept activations hold."""
-        return sum(getattr(self._store, name).nbytes for name in ("resid", *_KEPT_PER_LAYER))
+        """Bytes of the kept activations."""
+        return self._store.nbytes
+
+    @property
+    def room(self) -> Room:
+        """The memory that the kept activations lie in; traces that continue each other share it."""
+        return self._store.room
 
     # --- kept: what the pass itself left ---------------------------------------------------------------------------
 
@@ -167,18 +158,34 @@ class Trace:
         return _frozen(attention.apply_mask(self._scores(layer, head)))
 
     def pattern(self, layer: int, head: int, *, causal: bool = True) -> Float[np.ndarray, "query key"]:
-        """Softmax weights: rows add up to 1, exactly 0 above the diagonal.
+        """Softmax weights: rows add up to 1 (unless links were cut), exactly 0 above the diagonal.
 
         With `causal=False` every token sees every other, as in an encoder; GPT-2 was never trained so.
         """
         scores = self._scores(layer, head)
-        return _frozen(attention.softmax(attention.apply_mask(scores) if causal else scores))
+        return _frozen(self.changes.pattern(layer, head, attention.apply_mask(scores) if causal else scores))
+
+    def rows(self, query: int) -> Float[np.ndarray, "layer head key"]:
+        """One query's weights in every head over the keys it sees: that row of each `pattern`, up to its diagonal."""
+        self._check_pos(query)
+        q, k = self._store.q[:, :, query : query + 1], self._store.k[:, :, : query + 1]
+        config, changes = self.network.config, self.changes
+        scales = torch.tensor([config.attn_scale(layer) for layer in range(config.n_layers)])
+        scores = attention.attn_scores(q, k, 1.0) * scales[:, None, None, None]  # (layer, head, 1, key)
+        weights = attention.softmax(scores)
+        for layer, head in {cut[:2] for cut in changes.cuts if cut.query == query}:
+            weights[layer, head] = changes.pattern(layer, head, scores[layer, head], first=query)
+        return _frozen(weights[:, :, 0])
 
     def weighted_values(self, layer: int, head: int, query: int) -> Float[np.ndarray, "key d_head"]:
-        """The values of the keys `query` sees, times its weights; they add up to `z[layer, head, query]`."""
+        """The values of the keys `query` sees, times its weights; they add up to `z[layer, head, query]`.
+
+        (Not to what is handed on in place of a switched-off head's z.)
+        """
         self._check_pos(query)
         scores = self._scores(layer, head)[query : query + 1, : query + 1]
-        return _frozen(attention.weighted_values(attention.softmax(scores)[0], self._store.v[layer, head, : query + 1]))
+        weights = self.changes.pattern(layer, head, scores, first=query)[0]
+        return _frozen(attention.weighted_values(weights, self._store.v[layer, head, : query + 1]))
 
     def result(self, layer: int, head: int) -> Float[np.ndarray, "pos d_model"]:
         """What one head alone adds to the residual stream: its `z` through its rows of `c_proj`, without the bias."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 import torch
 from huggingface_hub import constants
 
-from model import checkpoint
+from model import checkpoint, packed
 from model import library as module
 from model.checkpoint import EMBEDDED
 from model.errors import CheckpointError, ConfigError
 from model.gpt2 import GPT2
 from model.library import Entry, ModelLibrary
-from tests.models import random_network, write_checkpoint
+from model.trace import run_trace
+from tests.models import random_network, weights_of, write_checkpoint
 
 
 @pytest.fixture
@@ -180,3 +182,42 @@ def test_sessions_at_once_load_a_model_once(shelf, loads):
         found = list(pool.map(ask, range(6)))
     assert loads == ["a"]
     assert all(model is found[0] for model in found)
+
+
+# --- packing --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("setting", ["on", "off"])
+def test_loaded_weights_are_packed_as_the_setting_says(shelf, monkeypatch, setting):
+    monkeypatch.setenv(packed.VARIABLE, setting)
+    projection = ModelLibrary().get("a").network.h[0].mlp.c_fc
+    assert (projection.packed is not None) == (setting == "on" and packed.can_pack(projection.weight))
+
+
+def test_large_weights_are_packed_while_the_model_is_used_already(shelf, monkeypatch):
+    monkeypatch.setenv(packed.VARIABLE, "on")
+    monkeypatch.setattr(module, "_PACKED_AT_ONCE", 0)
+    go_on, done, pack = threading.Event(), threading.Event(), GPT2.pack
+
+    def waiting(self):
+        assert go_on.wait(10)
+        pack(self)
+        done.set()
+
+    monkeypatch.setattr(GPT2, "pack", waiting)
+    network = ModelLibrary().get("a").network
+    plain = run_trace(network, [1, 2, 3])
+    assert network.h[0].mlp.c_fc.packed is None
+    go_on.set()
+    assert done.wait(10)
+    np.testing.assert_allclose(run_trace(network, [1, 2, 3]).z, plain.z, atol=1e-5, rtol=1e-5)
+
+
+def test_a_half_width_checkpoint_is_packed_as_widened(tmp_path, monkeypatch):
+    monkeypatch.setenv(packed.VARIABLE, "on")
+    half = {name: tensor.half() for name, tensor in weights_of(random_network()).items()}
+    network = ModelLibrary().open_folder(write_checkpoint(tmp_path / "half", random_network(), weights=half)).network
+    plain = GPT2(network.config)
+    plain.load_state_dict({name: tensor.float() for name, tensor in half.items()}, assign=True)
+    expected = run_trace(plain.requires_grad_(False), [1, 2, 3])
+    np.testing.assert_allclose(run_trace(network, [1, 2, 3]).z, expected.z, atol=1e-5, rtol=1e-5)

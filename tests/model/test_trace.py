@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from model.errors import CheckpointError, SelectionError, TextError
+from model.interventions import Changes, Link
 from model.trace import Trace, run_trace, shared_length
 from tests.model.conftest import IDS
 from tests.models import make_config, random_network
@@ -75,6 +76,19 @@ def test_weighted_values_add_up_to_z(trace, layer, head):
         assert values.shape == (query + 1, 10)
         _close(values.sum(axis=0), trace.z[layer, head, query])
         _close(values, pattern[query, : query + 1, None] * trace.v[layer, head, : query + 1])
+
+
+@pytest.mark.parametrize("changes", [Changes(), Changes(cuts=(Link(1, 2, 6, 3), Link(0, 1, 5, 0)), renormalise=True)])
+@pytest.mark.parametrize("network_changes", [{}, {"scale_attn_by_inverse_layer_idx": True}])
+def test_rows_are_those_of_the_patterns(changes, network_changes):
+    trace = run_trace(random_network(make_config(**network_changes)), IDS, changes=changes)
+    for query in (0, 6, 9):
+        rows = trace.rows(query)
+        assert rows.shape == (2, 3, query + 1)
+        for layer, head in HEADS:
+            _close(rows[layer, head], trace.pattern(layer, head)[query, : query + 1])
+    with pytest.raises(SelectionError, match="no position 10"):
+        trace.rows(10)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
@@ -221,10 +235,53 @@ def test_a_prefix_of_another_network_is_not_used(network, trace):
     _equal(run_trace(other, (*IDS, 7), prefix=trace), run_trace(other, (*IDS, 7)))
 
 
-def test_an_extended_trace_holds_no_memory_of_its_prefix(network, trace):
-    extended = run_trace(network, (*IDS, 7), prefix=trace)
-    for name in ("resid_mid", "q", "k", "v", "z"):
-        assert not np.shares_memory(getattr(extended, name), getattr(trace, name))
+# --- in one room -----------------------------------------------------------------------------------------------------
+
+
+def test_a_text_that_goes_on_stays_in_its_room(network):
+    """Nothing is copied: the longer trace's beginning is the shorter one's memory."""
+    short = run_trace(network, IDS)
+    longer = run_trace(network, (*IDS, 7, 8), prefix=short)
+    assert longer.room is short.room
+    for name in ("resid_pre", "resid_mid", "q", "k", "v", "z"):
+        assert np.shares_memory(getattr(longer, name), getattr(short, name))
+        assert getattr(short, name).shape[-2] == len(IDS)
+
+
+def test_two_texts_that_go_on_differently_keep_out_of_each_others_way(network):
+    first = run_trace(network, IDS)
+    one = run_trace(network, (*IDS, 7), prefix=first)
+    before = {name: array.copy() for name, array in _everything(one).items()}
+    other = run_trace(network, (*IDS, 8), prefix=first)
+    assert one.room is first.room is not other.room
+    _equal(other, run_trace(network, (*IDS, 8)))
+    assert all(np.array_equal(array, before[name]) for name, array in _everything(one).items())
+
+
+@pytest.mark.parametrize("ids", [(*IDS[:4], 200, *IDS[5:]), IDS[:5], IDS])
+def test_an_edited_text_gets_a_room_of_its_own(network, ids):
+    trace = run_trace(network, IDS)
+    assert not np.shares_memory(run_trace(network, ids, prefix=trace).k, trace.k)
+
+
+def test_a_full_room_is_left_for_a_larger_one(network):
+    grown = run_trace(network, IDS[:1])
+    rooms = {id(grown.room): grown.room}
+    for length in range(2, 33):
+        grown = run_trace(network, [*IDS, *range(22)][:length], prefix=grown)
+        rooms[id(grown.room)] = grown.room
+    assert [room.n_pos for room in rooms.values()] == [17, 32]  # 1 and 16 to spare; then all that the context allows
+
+
+def test_a_pass_that_ends_early_leaves_its_beginning_usable(network):
+    trace = run_trace(network, IDS)
+
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_trace(network, (*IDS, 7), prefix=trace, between=stop)
+    _equal(run_trace(network, (*IDS, 7, 8), prefix=trace), run_trace(network, (*IDS, 7, 8)))
 
 
 def test_shared_length():
