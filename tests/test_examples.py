@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from model.align import align
 from model.checkpoint import load_model
 from model.trace import run_trace
-from viz.examples import EXAMPLES, Example
+from viz.examples import EXAMPLES, PAIRS, Example, Pair
 from viz.focus import clean_text
 
 
@@ -28,4 +29,23 @@ def test_examples_differ_and_fit() -> None:
     for example in EXAMPLES:
         assert clean_text(example.text) == example.text
         assert len(model.tokenizer.encode(example.text, start_token=True)) <= model.config.n_ctx
-        assert example.compare != example.head
+        assert example.head not in example.compare
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.title)
+def test_a_pair_differs_in_the_word_it_names_and_in_nothing_else(pair: Pair) -> None:
+    old, new = pair.changed
+    words, others = pair.first.split(), pair.second.split()
+    alike = align([hash(word) for word in words], [hash(word) for word in others])
+    assert [words[i].strip(".") for i in alike.only_first] == [old]
+    assert [others[i].strip(".") for i in alike.only_second] == ([new] if new else [])
+
+
+def test_pairs_differ_and_their_tokens_outside_the_word_are_partners() -> None:
+    model = load_model()
+    assert len({pair.title for pair in PAIRS}) == len({pair.first for pair in PAIRS}) == len(PAIRS)
+    for pair in PAIRS:
+        first, second = (model.tokenizer.encode(text, start_token=True) for text in (pair.first, pair.second))
+        assert max(len(first), len(second)) <= model.config.n_ctx
+        of_the_word = len(model.tokenizer.encode(f" {pair.changed[0]}"))
+        assert len(align(first, second).first) >= len(first) - of_the_word

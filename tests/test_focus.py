@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz.focus import LAST, MAX_CHARACTERS, Focus, clean_text, head_name
+from viz.focus import LAST, MAX_CHARACTERS, MEAN, Focus, clean_text, head_name
 
-DEFAULT = Focus("headlight-mini", "A robot must obey.", head=(2, 3), query=4, compare=(1, 1), start_token=True)
+DEFAULT = Focus("headlight-mini", "A robot must obey.", head=(2, 3), query=4, compare=((1, 1),), start_token=True)
 HEADS = st.tuples(st.integers(0, 99), st.integers(0, 99))
 FOCUSES = st.builds(
     Focus,
@@ -21,8 +21,9 @@ FOCUSES = st.builds(
     text=st.text(max_size=200).map(clean_text),
     head=HEADS,
     query=st.integers(0, 10_000),
-    compare=HEADS,
+    compare=st.lists(HEADS | st.tuples(st.integers(0, 99), st.just(MEAN)), min_size=1, max_size=3).map(tuple),
     start_token=st.booleans(),
+    second=st.none() | st.text(max_size=200).map(clean_text),
 )
 
 
@@ -115,7 +116,7 @@ def test_text_goes_before_textz():
 
 def test_what_a_link_does_not_say_comes_from_the_default():
     assert _read(layer="7") == (dataclasses.replace(DEFAULT, head=(7, 3)), [])
-    assert _read(compare="L0H9", query="1") == (dataclasses.replace(DEFAULT, compare=(0, 9), query=0), [])
+    assert _read(compare="L0H9", query="1") == (dataclasses.replace(DEFAULT, compare=((0, 9),), query=0), [])
     assert _read(start="0") == (dataclasses.replace(DEFAULT, start_token=False), [])
 
 
@@ -130,11 +131,47 @@ def test_a_number_that_is_none(name, raw):
     assert notices == [f"The link's {name} is not a whole number; another one is shown instead."]
 
 
-@pytest.mark.parametrize("raw", ["xx", "", "0,1", "L0", "H1", "l0h1", "L-1H0", "L0H1x", "L99999H0", "L0H1\n"])
-def test_a_second_head_that_is_none(raw):
+BAD_HEADS = ["xx", "", "0,1", "L0", "H1", "l0h1", "L-1H0", "L0H1x", "L99999H0", "L0H1\n", "L٣H1", "L0meanH1", "Lmean"]
+
+
+@pytest.mark.parametrize("raw", BAD_HEADS)
+def test_heads_to_compare_that_are_none(raw):
     focus, notices = _read(compare=raw)
     assert focus == DEFAULT
-    assert notices == ["The link's second head is not written like L0H1; another one is shown instead."]
+    assert notices == ["The link's heads to compare are not written like L0H1,L2H3; others are shown instead."]
+
+
+def test_heads_to_compare_are_read_as_far_as_they_are_some():
+    assert _read(compare="L0H9") == (DEFAULT.with_compare((0, 9)), [])  # one head: how links were written before
+    assert _read(compare="L0H1,L2mean,L3H4") == (DEFAULT.with_compare((0, 1), (2, MEAN), (3, 4)), [])
+    focus, notices = _read(compare="L0H1,<b>,L3H4")
+    assert focus == DEFAULT.with_compare((0, 1), (3, 4))
+    assert notices == ["Not all of the link's heads to compare are written like L0H1; the others are left out."]
+    focus, notices = _read(compare="L0H1,L0H2,L0H3,L0H4,L0H5")
+    assert focus == DEFAULT.with_compare((0, 1), (0, 2), (0, 3))
+    assert notices == ["The link names 5 heads to compare with; the first 3 are shown."]
+
+
+@pytest.mark.parametrize("heads", [(), ((0, 1),) * 4])
+def test_no_more_and_no_fewer_heads_to_compare(heads):
+    with pytest.raises(ValueError, match="one to 3 can stand beside the first"):
+        DEFAULT.with_compare(*heads)
+
+
+def test_the_second_text():
+    """A link with a text of its own and no second one shows that text beside itself."""
+    pair = DEFAULT.with_second("A robot may obey.")
+    assert pair.to_params()["second"] == "A robot may obey."
+    assert Focus.from_params({}, pair)[0].second == "A robot may obey."
+    assert Focus.from_params({"text": "Hello"}, pair)[0].second is None
+    assert Focus.from_params({"secondz": "damaged"}, pair) == (
+        DEFAULT,
+        ["The link's second text is damaged; the first one is shown beside itself."],
+    )
+    long = "".join(chr(0x4E00 + (n * n * 7919) % 20_000) for n in range(4_000))
+    both = DEFAULT.with_text(long).with_second(long[::-1])
+    assert both.to_params().keys() & {"textz", "secondz"} == {"textz"}  # no room for both: the first goes first
+    assert DEFAULT.with_second("a\r\n\ud800").second == "a\n\ufffd"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +219,7 @@ def test_bytes_that_are_no_text_become_replacement_characters():
     assert _read(textz=_packed(b"a\xffb"))[0].text == "a\ufffdb"
 
 
-NAMES = ["model", "layer", "head", "query", "compare", "start", "text", "textz", "other"]
+NAMES = ["model", "layer", "head", "query", "compare", "start", "text", "textz", "second", "secondz", "other"]
 LINKS = st.dictionaries(st.sampled_from(NAMES), st.text(max_size=30) | st.integers().map(str))
 
 
@@ -193,8 +230,7 @@ def test_no_link_fails_and_whatever_it_says_can_be_shown(params):
     assert 0 <= shown.layer < 6
     assert 0 <= shown.head[1] < 4
     assert 0 <= shown.query < 9
-    assert 0 <= shown.compare[0] < 6
-    assert 0 <= shown.compare[1] < 4
+    assert all(0 <= layer < 6 and MEAN <= head < 4 for layer, head in shown.compare)
     assert all(notices)
     again, none = Focus.from_params(dataclasses.replace(shown, model="m").to_params(), DEFAULT)
     assert (again, none) == (dataclasses.replace(shown, model="m"), [])
@@ -209,12 +245,13 @@ def test_a_focus_within_the_ranges_stays_as_it_is():
 
 
 def test_a_model_with_fewer_layers_and_heads_and_a_shorter_text():
-    wanted = DEFAULT.with_head(layer=999, head=-1).with_compare(layer=5, head=5).with_query(30)
+    wanted = DEFAULT.with_head(layer=999, head=-1).with_compare((5, 5), (0, 1), (7, MEAN)).with_query(30)
     shown = wanted.clamped(n_layers=2, n_heads=3, n_pos=4)
-    assert (shown.head, shown.compare, shown.query) == ((1, 0), (1, 2), 3)
+    assert (shown.head, shown.compare, shown.query) == ((1, 0), ((1, 2), (0, 1), (1, MEAN)), 3)
     assert shown.correction(wanted) == [
         "There is no head L999H-1 in this model; L1H0 is shown.",
         "There is no second head L5H5 in this model; L1H2 is shown.",
+        "There is no fourth head L7mean in this model; L1mean is shown.",
         "There is no token 31 in this text; token 4 is shown.",
     ]
 
@@ -237,8 +274,9 @@ def test_every_change_makes_another_focus():
     assert DEFAULT.with_query(7).query == 7
     assert DEFAULT.with_head(layer=0).head == (0, 3)
     assert DEFAULT.with_head(head=0).head == (2, 0)
-    assert DEFAULT.with_compare(layer=0).compare == (0, 1)
-    assert DEFAULT.with_compare(head=0).compare == (1, 0)
+    assert DEFAULT.with_compare((0, 1), (2, 2)).compare == ((0, 1), (2, 2))
+    assert DEFAULT.with_second("b").second == "b"
+    assert DEFAULT.with_second("b").with_second(None) == DEFAULT
     assert DEFAULT.with_model("other").model == "other"
     assert DEFAULT.with_text("other").text == "other"
     assert (DEFAULT.layer, DEFAULT.query, DEFAULT.text) == (2, 4, "A robot must obey.")
@@ -263,6 +301,7 @@ def test_without_the_chosen_start_token_the_first_word_is_chosen():
 
 def test_head_names():
     assert head_name((3, 7)) == "L3H7"
+    assert head_name((3, MEAN)) == "L3mean"
 
 
 # --- typed text ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,8 @@
-"""Example sentences: each names a head of the embedded model and what it does there. Kept in `assets/examples.json`."""
+"""Example sentences: each names a head of the embedded model and what it does there. Kept in `assets/examples.json`.
+
+Example pairs, for looking at one head on two sentences: each names the words in which they differ, and claims no more.
+Kept in `assets/pairs.json`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from pathlib import Path
 
 from viz.focus import Head
 
-_FILE = Path(__file__).resolve().parent.parent / "assets" / "examples.json"
+_ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
 
 @dataclass(frozen=True)
@@ -18,16 +22,33 @@ class Example:
     title: str
     text: str
     head: Head
-    compare: Head
+    compare: tuple[Head, ...]
     query: int
     start_token: bool
     shows: str
     looks_at: int  # the key that gets the largest weight from `query` in `head`
 
 
-def _read() -> tuple[Example, ...]:
-    examples = json.loads(_FILE.read_text("utf-8"))
-    return tuple(Example(**{**e, "head": tuple(e["head"]), "compare": tuple(e["compare"])}) for e in examples)
+@dataclass(frozen=True)
+class Pair:
+    """Two sentences that differ in one word, `changed`: as it stands in the first and in the second."""
+
+    title: str
+    first: str
+    second: str
+    changed: tuple[str, str]
+    ask: str  # what to look for; the page's numbers answer it
 
 
-EXAMPLES = _read()
+def _examples() -> tuple[Example, ...]:
+    examples = json.loads((_ASSETS / "examples.json").read_text("utf-8"))
+    return tuple(Example(**{**e, "head": tuple(e["head"]), "compare": (tuple(e["compare"]),)}) for e in examples)
+
+
+def _pairs() -> tuple[Pair, ...]:
+    pairs = json.loads((_ASSETS / "pairs.json").read_text("utf-8"))
+    return tuple(Pair(**{**pair, "changed": tuple(pair["changed"])}) for pair in pairs)
+
+
+EXAMPLES = _examples()
+PAIRS = _pairs()

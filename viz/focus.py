@@ -20,12 +20,17 @@ LAST = 10**9
 # A link longer than this is cut off by servers and chat programs; a text that would make it longer stays out of it.
 _MAX_LINK = 16_000
 _PLAIN_TEXT_LIMIT = 1_000
-_HEAD = re.compile(r"L(\d{1,4})H(\d{1,4})")
+MEAN = -1
+"""As the head of a `Head` to compare: the mean over the layer's heads."""
+MOST_BESIDE = 3
+"""So many heads can stand beside the first."""
+_HEAD = re.compile(r"L(\d{1,4})(?:H(\d{1,4})|mean)", re.ASCII)
+_PLACES = ("second", "third", "fourth")
 
 
 def head_name(head: Head) -> str:
-    """`L3H7`: layer 3, head 7, both counted from 0."""
-    return f"L{head[0]}H{head[1]}"
+    """`L3H7`: layer 3, head 7, both counted from 0; `L3mean` for the mean over layer 3's heads."""
+    return f"L{head[0]}mean" if head[1] == MEAN else f"L{head[0]}H{head[1]}"
 
 
 def clean_text(text: str) -> str:
@@ -36,14 +41,23 @@ def clean_text(text: str) -> str:
 
 @dataclass(frozen=True)
 class Focus:
-    """Model, text, head, chosen query token, and the head beside it."""
+    """Model, text, head, chosen query token, the heads beside it, and the text beside the first.
+
+    `compare` holds one to three heads, or means over a layer's heads (`MEAN`). `second` is the text to compare with;
+    None stands for the first text itself.
+    """
 
     model: str
     text: str
     head: Head = (0, 0)
     query: int = 0
-    compare: Head = (0, 1)
+    compare: tuple[Head, ...] = ((0, 1),)
     start_token: bool = False
+    second: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.compare) <= MOST_BESIDE:
+            raise ValueError(f"{len(self.compare)} heads to compare; one to {MOST_BESIDE} can stand beside the first")
 
     @property
     def layer(self) -> int:
@@ -62,9 +76,13 @@ class Focus:
         """The same view of another head."""
         return replace(self, head=(_or(layer, self.head[0]), _or(head, self.head[1])))
 
-    def with_compare(self, *, layer: int | None = None, head: int | None = None) -> Focus:
-        """The same view with another head beside it."""
-        return replace(self, compare=(_or(layer, self.compare[0]), _or(head, self.compare[1])))
+    def with_compare(self, *heads: Head) -> Focus:
+        """The same view with other heads beside it, one to three."""
+        return replace(self, compare=heads)
+
+    def with_second(self, text: str | None) -> Focus:
+        """The same view with another text to compare with; None for a copy of the first."""
+        return replace(self, second=None if text is None else clean_text(text))
 
     def with_start_token(self, on: bool) -> Focus:
         """The same view with or without the start token in front; the chosen query token stays the same word."""
@@ -77,11 +95,14 @@ class Focus:
     def clamped(self, *, n_layers: int, n_heads: int, n_pos: int) -> Focus:
         """The nearest focus that the model and the text allow."""
 
-        def nearest(head: Head) -> Head:
-            return _clamp(head[0], n_layers), _clamp(head[1], n_heads)
+        def nearest(head: Head, least: int = 0) -> Head:
+            return _clamp(head[0], n_layers), max(least, min(head[1], n_heads - 1))
 
         return replace(
-            self, head=nearest(self.head), compare=nearest(self.compare), query=_clamp(self.query, max(n_pos, 1))
+            self,
+            head=nearest(self.head),
+            compare=tuple(nearest(head, MEAN) for head in self.compare),
+            query=_clamp(self.query, max(n_pos, 1)),
         )
 
     # --- the URL ---------------------------------------------------------------------------------------------------
@@ -92,15 +113,19 @@ class Focus:
             "model": self.model,
             "layer": str(self.head[0]),
             "head": str(self.head[1]),
-            "compare": head_name(self.compare),
+            "compare": ",".join(head_name(head) for head in self.compare),
         }
         if self.query != LAST:
             params["query"] = str(self.query + 1)
         if self.start_token:
             params["start"] = "1"
-        name, value = _pack(self.text)
-        if len(value) <= _MAX_LINK:
-            params[name] = value
+        room = _MAX_LINK
+        for prefix, text in (("text", self.text), ("second", self.second)):
+            if text is not None:
+                name, value = _pack(prefix, text)
+                if len(value) <= room:
+                    params[name] = value
+                    room -= len(value)
         return params
 
     @classmethod
@@ -118,32 +143,33 @@ class Focus:
             return otherwise
 
         head = number("layer", default.head[0]), number("head", default.head[1])
-        compare = default.compare
-        if (raw := params.get("compare")) is not None:
-            if match := _HEAD.fullmatch(raw):
-                compare = int(match[1]), int(match[2])
-            else:
-                notices.append("The link's second head is not written like L0H1; another one is shown instead.")
-        text, carries_text = default.text, "text" in params or "textz" in params
-        if "text" in params:
-            text = params["text"]
-        elif "textz" in params:
-            unpacked = _unpack(params["textz"])
-            if unpacked is None:
-                notices.append("The link's text is damaged; another one is shown instead.")
-            else:
-                text = unpacked
+        compare, complaints = _read_heads(params["compare"], default) if "compare" in params else (default.compare, [])
+        notices += complaints
+        carries_text = "text" in params or "textz" in params
+        text, second = _read_text("text", params), _read_text("second", params)
+        if carries_text and text is None:
+            notices.append("The link's text is damaged; another one is shown instead.")
+        if second is None and ("second" in params or "secondz" in params):
+            notices.append("The link's second text is damaged; the first one is shown beside itself.")
+        elif second is None and not carries_text:
+            second = default.second
         # The default's token and start token belong to the default's text.
         query = number("query", LAST + 1 if carries_text else default.query + 1) - 1
         start = params["start"] == "1" if "start" in params else default.start_token and not carries_text
-        return cls(params.get("model", default.model), clean_text(text), head, query, compare, start), notices
+        shown = default.text if text is None else clean_text(text)
+        beside = None if second is None else clean_text(second)
+        return cls(params.get("model", default.model), shown, head, query, compare, start, beside), notices
 
     def correction(self, wanted: Focus) -> list[str]:
         """What `clamped` had to change in `wanted`, in words."""
         changes = []
-        for name, asked, shown in (("head", wanted.head, self.head), ("second head", wanted.compare, self.compare)):
-            if asked != shown:
-                changes.append(f"There is no {name} {head_name(asked)} in this model; {head_name(shown)} is shown.")
+        if wanted.head != self.head:
+            asked = "L{}H{}".format(*wanted.head)
+            changes.append(f"There is no head {asked} in this model; {head_name(self.head)} is shown.")
+        for place, head, shown in zip(_PLACES, wanted.compare, self.compare, strict=False):
+            if head != shown:
+                name = f"{place} head {head_name(head)}"
+                changes.append(f"There is no {name} in this model; {head_name(shown)} is shown.")
         if wanted.query not in (self.query, LAST):
             changes.append(f"There is no token {wanted.query + 1} in this text; token {self.query + 1} is shown.")
         return changes
@@ -157,10 +183,34 @@ def _clamp(value: int, size: int) -> int:
     return min(max(value, 0), size - 1)
 
 
-def _pack(text: str) -> tuple[str, str]:
+def _read_heads(raw: str, default: Focus) -> tuple[tuple[Head, ...], list[str]]:
+    """The heads of a link's `compare`, and what was wrong with it."""
+    names = raw.split(",")
+    found = [match for match in map(_HEAD.fullmatch, names) if match]
+    heads = tuple((int(match[1]), MEAN if match[2] is None else int(match[2])) for match in found)
+    if not heads:
+        notice = "The link's heads to compare are not written like L0H1,L2H3; others are shown instead."
+        return default.compare, [notice]
+    notices = []
+    if len(heads) < len(names):
+        notices.append("Not all of the link's heads to compare are written like L0H1; the others are left out.")
+    if len(heads) > MOST_BESIDE:
+        notices.append(f"The link names {len(heads)} heads to compare with; the first {MOST_BESIDE} are shown.")
+    return heads[:MOST_BESIDE], notices
+
+
+def _pack(name: str, text: str) -> tuple[str, str]:
+    """A text as the parameter `name`, or, where it is long, compressed as `name` and a z."""
     if len(text.encode()) <= _PLAIN_TEXT_LIMIT:
-        return "text", text
-    return "textz", base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode()
+        return name, text
+    return f"{name}z", base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def _read_text(name: str, params: Mapping[str, str]) -> str | None:
+    """The text that a link carries under `name`; None where it carries none, or a damaged one."""
+    if name in params:
+        return params[name]
+    return _unpack(params[f"{name}z"]) if f"{name}z" in params else None
 
 
 def _unpack(packed: str) -> str | None:

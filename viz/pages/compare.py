@@ -1,66 +1,142 @@
-"""Compare heads: two heads on the same sentence, the same token, the same scale."""
+"""Compare heads: two to four heads on the same sentence, the same token, the same scale; and how far they are apart."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import streamlit as st
 
+from model.compare import pair_divergence
 from viz.figures.bars import token_bars
-from viz.figures.matrices import pattern_pair
-from viz.focus import head_name
-from viz.pages.charts import chart, matrix_chart
-from viz.pages.shell import head_buttons, open_view, strip, theme
+from viz.figures.clicks import Cell
+from viz.figures.difference import Rows, matrix_rows, output_strips, pattern_difference, patterns_side_by_side
+from viz.focus import Head
+from viz.pages.charts import chart
+from viz.pages.compare_choosers import heads_beside
+from viz.pages.compare_words import Pair, divergence_note, output_table, pair_sentence, pair_table
+from viz.pages.looks import look_name, look_output, look_pattern, look_short
+from viz.pages.pair_matrices import frame_row, pair_matrices
+from viz.pages.shell import open_view, strip, theme
+from viz.plain import as_text
 from viz.session import View, get_focus, set_focus
 
-
-def second_head(view: View) -> None:
-    """Choosers for the head beside the first."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        head_buttons(
-            " beside it",
-            view.focus.compare,
-            view,
-            key="second",
-            on_layer=lambda: set_focus(get_focus().with_compare(layer=st.session_state.second_layer)),
-            on_head=lambda: set_focus(get_focus().with_compare(head=st.session_state.second_head)),
-        )
+ALL = "all heads"
+MATRICES = "pair"
+BARS_WIDTH = 640
 
 
 @st.fragment
-def token_section(view: View) -> None:
-    """Both heads' strips and bars for the chosen token."""
-    heads = [view.focus.head, view.focus.compare]
-    focus = strip(view, heads)
-    bars = token_bars(
-        np.stack([view.trace.attn_scores(*head)[focus.query] for head in heads]),
-        np.stack([view.trace.pattern(*head)[focus.query] for head in heads]),
-        labels=view.labels,
-        query=focus.query,
-        names=[head_name(head) for head in heads],
-        theme=theme(),
-    )
-    chart(bars, key="pair_bars", alt="Scores and softmax weights of the chosen token in both heads")
+def compare_section(view: View) -> None:
+    """All below the first head's choosers. Another head beside it reruns this, and nothing else of the page."""
+    heads_beside(view)
+    heads = [get_focus().head, *get_focus().compare]
+    names = [look_name(view.trace, head) for head in heads]
+    patterns = [look_pattern(view.trace, head) for head in heads]
+    pairs = [
+        Pair(i, j, (look_short(heads[i]), look_short(heads[j])), *pair_divergence(patterns[i], patterns[j]))
+        for i, j in combinations(range(len(heads)), 2)
+    ]
+    token_place = st.container()
+    rows = pair_section(view, heads, names, patterns, pairs)
+    with token_place:
+        token_section(view, heads, pairs, rows)
 
 
-def head_section(view: View) -> None:
-    """Both heads' weights on one scale."""
-    figure = pattern_pair(
-        view.trace.pattern(*view.focus.head),
-        view.trace.pattern(*view.focus.compare),
-        names=(head_name(view.focus.head), head_name(view.focus.compare)),
-        labels=view.labels,
+@st.fragment
+def token_section(view: View, heads: Sequence[Head], pairs: Sequence[Pair], rows: Rows) -> None:
+    """The heads' strips, weights and outputs for the chosen token. Stepping reruns this and nothing else."""
+    focus = strip(view, heads, hover=True)
+    query, trace = focus.query, view.trace
+    names = [look_name(trace, head) for head in heads]
+    frame_row(MATRICES, rows, query)
+    outputs = [look_output(trace, head, query) for head in heads]
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        bars = token_bars(
+            None,
+            np.stack([look_pattern(trace, head)[query] for head in heads]),
+            labels=view.labels,
+            query=query,
+            names=names,
+            theme=theme(),
+            width=BARS_WIDTH,
+        )
+        chart(bars, key="pair_bars", alt=f"Weights of the chosen token in {', '.join(names)}", heads=heads)
+        st.markdown(output_table(names, [head[0] for head in heads], outputs))
+    with right:
+        st.markdown(pair_table(pairs, outputs, query))
+    strips = output_strips(
+        [(look_short(head), output.z, output.result) for head, output in zip(heads, outputs, strict=True)],
         theme=theme(),
     )
-    names = f"{head_name(view.focus.head)} and {head_name(view.focus.compare)}"
-    matrix_chart(figure, view, [view.focus.head, view.focus.compare], key="pair", alt=f"Softmax weights of {names}")
+    chart(strips, key="outputs", alt=f"z and result of the chosen token in {', '.join(names)}", heads=heads)
+
+
+def pair_section(
+    view: View, heads: Sequence[Head], names: Sequence[str], patterns: Sequence[np.ndarray], pairs: Sequence[Pair]
+) -> Rows:
+    """The heads' matrices and the difference of a pair; where their rows lie. Nothing here depends on the token."""
+    shown = _shown(pairs) if len(heads) > 2 else pairs[0]
+    if shown is None:
+        figure = patterns_side_by_side(patterns, names=names, labels=view.labels, theme=theme())
+        alt = f"Weights of {', '.join(names)}"
+    else:
+        figure = pattern_difference(
+            patterns[shown.first],
+            patterns[shown.second],
+            shown.rows,
+            names=shown.names,
+            labels=view.labels,
+            theme=theme(),
+        )
+        alt = f"Weights of {shown.names[0]} and {shown.names[1]}, their difference, and each row's distance"
+        st.markdown(pair_sentence(shown, same=heads[shown.first] == heads[shown.second]))
+
+    def words(cell: Cell) -> str:
+        query, key = (f"{pos + 1} “{as_text(view.labels[pos])}”" for pos in (cell.row, cell.column))
+        if cell.masked:
+            return f"**query {query}** does not read **key {key}**: it comes later, so it is masked."
+        weights = zip(patterns, names, strict=True)
+        shares = ", ".join(f"{float(pattern[cell.row, cell.column]):.3g} in {name}" for pattern, name in weights)
+        return f"**query {query}** reads **key {key}**: {shares}"
+
+    pair_matrices(
+        figure,
+        key=MATRICES,
+        alt=alt,
+        heads=heads,
+        here=(view.revision, *heads),
+        choose=lambda cell: set_focus(get_focus().with_query(cell.row)),
+        words=words,
+    )
+    st.caption(divergence_note())
+    return matrix_rows(figure)
+
+
+def _shown(pairs: Sequence[Pair]) -> Pair | None:
+    """The pair whose difference is shown, or None for all heads side by side."""
+    known = {ALL: None} | {f"{pair.first}-{pair.second}": pair for pair in pairs}
+    names = {name: "All heads" if pair is None else " − ".join(pair.names) for name, pair in known.items()}
+    if st.session_state.get("pair_shown") not in known:
+        st.session_state.pair_shown = ALL
+    chosen = st.segmented_control(
+        "Matrices of",
+        list(known),
+        format_func=lambda name: names.get(name, name),
+        required=True,
+        key="pair_shown",
+        persist_state="session",
+    )
+    return known.get(chosen or ALL)
 
 
 def page() -> None:
     """Draw the page."""
-    view = open_view(second=second_head)
+    view = open_view()
     if view is not None:
-        token_section(view)
-        head_section(view)
+        compare_section(view)
 
 
 if __name__ == "__main__":
