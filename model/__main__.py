@@ -1,0 +1,110 @@
+"""`python -m model`: the model from a command line."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from model.checkpoint import EMBEDDED, load_model
+from model.errors import HeadlightError, TextError
+from model.trace import run_trace
+from model.trace_file import PARTS, USUAL_PARTS, contents_of, megabytes, save_trace
+
+_TRACE = """\
+Run a model over a text and write all it computed on the way into one .safetensors file.
+
+Always in it: embed, pos_embed, resid_pre, q, k, v, z, attn_out, resid_mid, mlp_out, resid_post.
+Unless left out: attn_scores (before the mask), pattern, mlp_pre, mlp_post, logits.
+If asked for: result, what each head alone adds to the residual stream.
+All are fp32, by TransformerLens' names. The metadata holds, as JSON, the model's name, the token
+ids, the tokens as they are shown, the layers, and the axes of each tensor."""
+_READ = """\
+to read it:
+  from safetensors.numpy import load_file
+  pattern = load_file("trace.safetensors")["pattern"]  # (layer, head, query, key)"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line says; 0 if it was done, 1 with a line of error if not."""
+    parser = argparse.ArgumentParser(prog="python -m model", description="GPT-2 with every step open to look at.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_trace(commands.add_parser(
+        "trace",
+        help="write what a model computes on a text into a .safetensors file",
+        description=_TRACE,
+        epilog=_READ,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ))  # fmt: skip
+    given = parser.parse_args(arguments)
+    try:
+        _trace(given)
+    except HeadlightError as error:
+        sys.stderr.write(f"python -m model: {' '.join(str(error).split())}\n")
+        return 1
+    return 0
+
+
+def _add_trace(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", help="the text; from standard input if it is -")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write; replaced if there")
+    parser.add_argument(
+        "--model",
+        default=EMBEDDED,
+        metavar="M",
+        help="a folder, a hub model that is on this computer (gpt2, ...), or %(default)s, which is the default",
+    )
+    parser.add_argument("--layers", type=_layers, metavar="L", help="only these layers, such as 0,3-5 (default: all)")
+    for part in USUAL_PARTS:
+        parser.add_argument(
+            f"--no-{part}",
+            dest="left_out",
+            action="append_const",
+            const=part,
+            default=[],
+            help=f"leave out {' and '.join(PARTS[part])}",
+        )
+    parser.add_argument("--result", action="store_true", help="also result: large, and z and the weights make it again")
+    parser.add_argument("--start-token", action="store_true", help="put the model's start token in front of the text")
+
+
+def _layers(text: str) -> list[int]:
+    """`0,3-5` as the numbers it names."""
+    layers: list[int] = []
+    for part in text.split(","):
+        if not (span := re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part)):
+            raise argparse.ArgumentTypeError(f"{text!r} is no list of layers; write for example 0,3-5")
+        first, last = int(span[1]), int(span[2] or span[1])
+        if last < first:
+            raise argparse.ArgumentTypeError(f"{part.strip()} runs backwards; write {last}-{first}")
+        layers += range(first, last + 1)
+    return layers
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise TextError(f"The text on standard input is not {error.encoding}; convert it first.") from error
+
+
+def _trace(given: argparse.Namespace) -> None:
+    text = _standard_input() if given.text == "-" else given.text
+    model = load_model(given.model)
+    if given.start_token and model.tokenizer.start_id is None:
+        raise TextError(f"{model.name} has no start token; leave --start-token out.")
+    ids = model.tokenizer.encode(text, start_token=given.start_token)
+    trace = run_trace(model.network, ids)
+    parts = [part for part in USUAL_PARTS if part not in given.left_out] + ["result"] * given.result
+    contents = contents_of(trace, layers=given.layers, parts=parts)
+    sys.stderr.write(
+        f"{model.name}, {len(ids):,} tokens, {len(contents.layers)} of {model.config.n_layers} layers: "
+        f"{megabytes(contents.nbytes)} into {given.out}\n"
+    )
+    save_trace(given.out, contents, model=model.name, tokens=model.tokenizer.tokens(ids))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
