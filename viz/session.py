@@ -4,32 +4,61 @@ from __future__ import annotations
 
 import gc
 import os
+import secrets
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import streamlit as st
 
 from model.checkpoint import EMBEDDED, LoadedModel
-from model.errors import CheckpointError, HeadlightError, TextError
+from model.errors import BusyError, CheckpointError, HeadlightError, TextError
+from model.interventions import Changes
 from model.library import ModelLibrary
 from model.tokenizer import Token
 from model.trace import Trace
 from model.trace_cache import TraceCache
+from model.turns import Caller, Turn, Turns
+from viz.changes import get_changes, to_params
 from viz.examples import EXAMPLES, Example
 from viz.focus import LAST, Focus
+from viz.plain import as_text
 
 CACHE_VARIABLE = "HEADLIGHT_TRACE_CACHE_MB"
 _DEFAULT_CACHE_MB = 512
 
 
+class _Drawing(threading.local):
+    """What the page under way draws from; Streamlit draws in a thread that ends with the page."""
+
+    def __init__(self) -> None:
+        self.traces = deque[Trace](maxlen=2)
+
+
+_drawing = _Drawing()
+
+
 @dataclass(frozen=True)
 class View:
-    """What a page draws from: the focus, its model, and the trace of its text."""
+    """What a page draws from: the focus, its model, and the trace of its text.
+
+    Streamlit keeps a view as long as its tab is open. So it holds no trace, but asks for it: what all sessions together
+    hold stays within the cache's bound.
+    """
 
     focus: Focus
     model: LoadedModel
-    trace: Trace
+    ids: tuple[int, ...]
     tokens: tuple[Token, ...]
     n_typed: int  # tokens of the whole text; more than len(tokens) if it did not fit the model's context
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of `ids`, made anew only if the cache had no room for it."""
+        with _told_if_busy():
+            return _trace(self.model, self.ids)
 
     @property
     def labels(self) -> list[str]:
@@ -39,13 +68,61 @@ class View:
     @property
     def revision(self) -> str:
         """Changes whenever the tokens do."""
-        return f"{self.model.name}:{hash(self.trace.ids)}"
+        return f"{self.model.name}:{hash(self.ids)}"
 
 
 @st.cache_resource(show_spinner=False)
 def traces() -> TraceCache:
     """The traces that all sessions share; at most HEADLIGHT_TRACE_CACHE_MB megabytes of them."""
-    return TraceCache(int(float(os.environ.get(CACHE_VARIABLE, _DEFAULT_CACHE_MB)) * 1e6))
+    return TraceCache(int(float(os.environ.get(CACHE_VARIABLE, _DEFAULT_CACHE_MB)) * 1e6), turns())
+
+
+@st.cache_resource(show_spinner=False)
+def turns() -> Turns:
+    """The queue in front of the model, for all sessions."""
+    return Turns()
+
+
+def changed_trace(view: View, changes: Changes) -> Trace:
+    """The trace of the view's text in a pass with `changes`.
+
+    Raises:
+        HeadlightError: the model cannot make it, or too many wait for the model.
+    """
+    return traces().get(view.model.network, view.ids, changes, caller=_caller()) if changes else view.trace
+
+
+@contextmanager
+def at_the_model() -> Iterator[Turn]:
+    """This session's turn at the model, for work beyond a trace. No trace may be asked for inside."""
+    with _told_if_busy(), turns().turn(_caller()) as turn:
+        yield turn
+
+
+@contextmanager
+def _told_if_busy() -> Iterator[None]:
+    """Where too many wait for the model, say so in place of what cannot be drawn."""
+    try:
+        yield
+    except BusyError as busy:
+        st.warning(as_text(str(busy)))
+        st.stop()
+
+
+def _trace(model: LoadedModel, ids: tuple[int, ...]) -> Trace:
+    for kept in _drawing.traces:
+        if kept.network is model.network and kept.ids == ids:
+            return kept
+    trace = traces().get(model.network, ids, caller=_caller())
+    _drawing.traces.append(trace)
+    return trace
+
+
+def _caller() -> Caller:
+    """This session, to the queue. Streamlit ends a run that nobody wants any more, as its tab was closed or has asked
+    for another one, where the run looks into its session's state: so the check is such a look."""
+    who = st.session_state.setdefault("caller", secrets.token_hex(8))
+    return Caller(who, lambda: "caller" in st.session_state)
 
 
 @st.cache_resource(show_spinner=False)
@@ -102,8 +179,8 @@ def take_notices() -> list[str]:
 
 
 def write_url() -> None:
-    """Make the address bar show the focus, so that it can be copied."""
-    params = get_focus().to_params()
+    """Make the address bar show the focus and what is changed, so that it can be copied."""
+    params = get_focus().to_params() | to_params(get_changes())
     if st.query_params.to_dict() != params:
         st.query_params.from_dict(params)
 
@@ -119,7 +196,7 @@ def load_view() -> View:
     """The view of this session's focus, which is clamped to what the model and the text allow.
 
     Raises:
-        HeadlightError: the text has no token.
+        HeadlightError: the text has no token, the model cannot trace it, or too many wait for the model.
     """
     model = current_model()
     focus = get_focus()
@@ -134,8 +211,8 @@ def load_view() -> View:
     if "notices" in st.session_state:
         st.session_state.notices += clamped.correction(focus)
     st.session_state.focus = clamped
-    trace = traces().get(model.network, shown)
-    return View(clamped, model, trace, model.tokenizer.tokens(shown), len(ids))
+    _trace(model, shown)  # now, so that its errors are told in place of the page
+    return View(clamped, model, shown, model.tokenizer.tokens(shown), len(ids))
 
 
 def current_model() -> LoadedModel:

@@ -39,6 +39,8 @@ def words(app: AppTest) -> str:
 
 def press(app: AppTest, key: str) -> AppTest:
     app.button(key=key).click().run()
+    while any(button.key == "gen_stop" for button in app.button):
+        app.run()  # as the browser does while the model writes
     return fine(app)
 
 

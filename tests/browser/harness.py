@@ -66,7 +66,7 @@ class Server:
         if not self.script.is_file():
             raise FileNotFoundError(f"no app to serve at {self.script}")
         for _ in range(3):  # another program can take the free port before Streamlit does
-            port = _free_port()
+            port = free_port()
             self.url = f"http://127.0.0.1:{port}"
             self._start(port)
             if self._wait_until_healthy(seconds):
@@ -76,7 +76,8 @@ class Server:
 
     def _start(self, port: int) -> None:
         options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
-        command = [sys.executable, "-m", "streamlit", "run", str(self.script), *options]
+        app = ["serve.py"] if self.script == ROOT / "app.py" else ["-m", "streamlit", "run", str(self.script)]
+        command = [sys.executable, *app, *options]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -88,6 +89,13 @@ class Server:
                 stderr=log,
                 start_new_session=True,  # a process group of its own, to be ended as a whole
             )
+
+    def start_again(self, seconds: float = 60) -> None:
+        """Serve on the same port once more, after the server was ended from outside."""
+        self.process.wait()
+        self._start(urlsplit(self.url).port or 80)
+        if not self._wait_until_healthy(seconds):
+            raise RuntimeError(f"{self.script.name} did not start again. Its log:\n{self.log_text()[-3000:]}")
 
     def _wait_until_healthy(self, seconds: float) -> bool:
         """Whether the server answered before it ended or the time was up."""
@@ -115,7 +123,8 @@ class Server:
                     continue
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -68,6 +68,11 @@ def test_iterations_by_keys_writing_stopping_and_taking_over(page: Page, server:
     expect(page.get_by_label("Your text")).not_to_have_value(TEXT)
     expect(page.get_by_role("button", name="Use as the sentence")).to_have_count(0)
 
+    page.get_by_role("button", name="Write 240").click()
+    page.get_by_role("link", name="Weights", exact=True).click()  # is not lost while the model writes
+    expect(page.get_by_role("link", name="Weights", exact=True)).to_have_attribute("aria-current", "page")
+    expect(page.get_by_role("button", name="Write 240")).to_have_count(0)
+
 
 @pytest.mark.parametrize("viewport", [PHONE])
 def test_a_phone_shows_it_without_scrolling_sideways(page: Page, server: Serve) -> None:

@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.harness import Server, wait_idle
 
 PAGES = (
-    *("Three steps", "Mask", "One token at a time", "Inside a block", "Compare heads", "Weights", "Models"),
-    "Attention",
+    *("Three steps", "Mask", "One token at a time", "Inside a block", "Compare heads", "All heads"),
+    *("Weights", "Models", "Attention"),
 )
 WITHOUT_STRIP = {"Weights", "Models"}
 

@@ -44,9 +44,8 @@ def values_of(figure: go.Figure, panel: int) -> np.ndarray:
     for trace in hover_traces(figure, panel):
         if not trace.meta["masked"]:
             data = np.asarray(trace.customdata)
-            values[trace.y.astype(int) - tile["y0"], trace.x.astype(int) - tile["x0"]] = (
-                data if data.ndim == 1 else data[:, 0]
-            )
+            rows, columns = (np.rint(at).astype(int) - tile[start] for at, start in ((trace.y, "y0"), (trace.x, "x0")))
+            values[rows, columns] = data if data.ndim == 1 else data[:, 0]
     return values
 
 
@@ -59,12 +58,14 @@ def hover_text(figure: go.Figure, panel: int, row: int, column: int) -> str:
     tile = figure.layout.meta["tiles"][panel]
     x, y = tile["x0"] + column, tile["y0"] + row
     for trace in hover_traces(figure, panel):
-        at = np.flatnonzero((trace.x == x) & (trace.y == y))
+        at = np.flatnonzero((np.rint(trace.x) == x) & (np.rint(trace.y) == y))
         if not at.size:
             continue
         text = trace.hovertemplate.removesuffix("<extra></extra>")
-        for letter, axis, value in (("x", figure.layout.xaxis2, x), ("y", figure.layout.yaxis2, y)):
-            text = text.replace(f"%{{{letter}}}", axis.ticktext[list(axis.tickvals).index(value)])
+        for letter, axis, places in (("x", figure.layout.xaxis2, trace.x), ("y", figure.layout.yaxis2, trace.y)):
+            nearest = int(np.abs(np.asarray(axis.tickvals) - places[at[0]]).argmin())
+            assert abs(axis.tickvals[nearest] - places[at[0]]) < 1e-3
+            text = text.replace(f"%{{{letter}}}", axis.ticktext[nearest])
         if trace.customdata is not None:
             data = np.asarray(trace.customdata[at[0]]).reshape(-1)
             text = text.replace("%{customdata:.4~g}", f"{data[0]:.4g}").replace(

@@ -17,6 +17,13 @@ def test_up_to_256_nothing_is_reduced(n):
     np.testing.assert_array_equal(blocks.rows[:, 0], np.arange(n))
 
 
+def test_a_longer_side_may_be_reduced_to_fewer_cells_than_are_left_alone():
+    values = np.random.default_rng(0).normal(size=(300, 40))
+    blocks = to_blocks(values, max_cells=256, reduced_cells=100)
+    assert blocks.block == (3, 1)
+    assert blocks.values.shape == (100, 40)
+
+
 @pytest.mark.parametrize(("n", "block"), [(257, 2), (600, 3), (1024, 4)])
 def test_a_block_shows_its_strongest_value_and_where_it_lies(n, block):
     values = np.random.default_rng(0).normal(size=(n, n)).astype(np.float32)

@@ -5,7 +5,7 @@ import pytest
 
 from tests.figures.samples import cells, hover_text, values_of
 from viz.figures.number_columns import NUMBER_WIDTH, share_text
-from viz.figures.paths import HEAD_CELLS, MOST_PATHS, STEP_NAMES, shown_paths, steps_map
+from viz.figures.paths import HEAD_CELLS, LATER_VEIL, MOST_PATHS, STEP_NAMES, shown_paths, steps_map
 from viz.figures.three_steps import (
     created_vectors,
     path_vectors,
@@ -91,7 +91,7 @@ def test_the_step_in_hand_stands_out(lit):
         step for step, name in STEP_NAMES.items() if any(a.text == f"<b>{name}</b>" for a in figure.layout.annotations)
     ]
     assert bold == list(lit)
-    veils = [shape for shape in figure.layout.shapes if shape.opacity == 0.8]
+    veils = [shape for shape in figure.layout.shapes if shape.opacity == LATER_VEIL]
     assert len(veils) == {1: 3, 2: 2, 3: 0}[max(lit)]
 
 

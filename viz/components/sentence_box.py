@@ -16,14 +16,22 @@ _component = st.components.v2.component(
 )
 
 
-def sentence_box(text: str, *, revision: int, max_characters: int, key: str, on_change: Callable[[], Any]) -> None:
+def sentence_box(
+    text: str,
+    *,
+    revision: int,
+    max_characters: int,
+    key: str,
+    on_change: Callable[[], Any],
+    label: str = "Your text",
+) -> None:
     """Show `text` for editing; after a short pause in typing `st.session_state[key].typed["text"]` is what was typed.
 
     The box shows `text` when it first appears and when `revision` changes (the text was set elsewhere: by an example, a
     link). Between these it belongs to the person typing.
     """
     _component(
-        data={"text": text, "revision": revision, "max": max_characters},
+        data={"text": text, "revision": revision, "max": max_characters, "label": label},
         key=key,
         default={"typed": None},
         on_typed_change=on_change,

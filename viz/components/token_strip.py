@@ -9,20 +9,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import streamlit as st
 from jaxtyping import Float
 
-MAX_EXACT_TOKENS = 512  # above this many tokens weights travel as uint16: half the bytes, off by at most 1/131070
-UINT16_SCALE = 65535
+from viz.components.packed_weights import pack
 
 _FILES = Path(__file__).with_suffix("")
-_SCRIPTS = ("words.js", "cells.js", "picture.js", "strip.js")  # read as one module: a component takes a single script
+# Read as one module: a component takes a single script.
+_SCRIPTS = ("words.js", "cells.js", "unpack.js", "picture.js", "strip.js")
 
 _render = st.components.v2.component(
     "headlight_token_strip",
@@ -70,12 +68,16 @@ def token_strip(
     key: str,
     on_change: Callable[[], None],
     titles: Sequence[str] | None = None,
+    hover: bool = False,
+    unit: str = "token",
 ) -> int:
     """Draw the strip and return the chosen query position (0-based), clamped to the text.
 
     `labels` are the tokens made showable, `titles` their full form for tooltips. `revision` names the text: a new one
     makes the browser forget its choice and show `query`; so does another `query` for the same text. `on_change` is
-    called when the person has settled on a token; inside it `chosen_query(key)` is that token.
+    called when the person has settled on a token; inside it `chosen_query(key)` is that token. With `hover` the browser
+    previews the token under the pointer, in all heads, until one is chosen; Esc lets the pointer lead again.
+    `unit` is what the strip's words call a place.
     """
     _check(labels, heads, titles)
     query = clamp(query, len(labels))
@@ -88,6 +90,7 @@ def token_strip(
         if chosen_query(key) is not None:
             on_change()
 
+    packed = pack([head.pattern for head in heads])
     _render(
         key=key,
         data={
@@ -96,8 +99,11 @@ def token_strip(
             "labels": list(labels),
             "titles": list(titles if titles is not None else labels),
             "heads": [head.name for head in heads],
-            "scale": UINT16_SCALE if len(labels) > MAX_EXACT_TOKENS else 1,
-            "weights": pack(heads),
+            "hover": hover,
+            "unit": unit,
+            "scale": packed.scale,
+            "packed": packed.name,
+            "weights": packed.table,
             # Changes only when Python commands: while the browser steps, the message stays the same to the byte and
             # Streamlit's message cache sends a reference instead of a megabyte of weights.
             "command": {"id": sent.command, "query": sent.query, "seen": sent.seen},
@@ -113,26 +119,9 @@ def chosen_query(key: str) -> int | None:
     return report.query if sent and report and report.revision == sent.revision else None
 
 
-def pack(heads: Sequence[StripHead]) -> pa.Table:
-    """Each head's lower triangle row by row, T * (T + 1) / 2 values, as the columns "0", "1", ... of one table."""
-    columns = {}
-    for index, head in enumerate(heads):
-        tokens = head.pattern.shape[0]
-        packed = np.asarray(head.pattern, dtype=np.float32)[_lower_triangle(tokens)]
-        if tokens > MAX_EXACT_TOKENS:
-            packed = np.rint(packed.clip(0, 1) * np.float32(UINT16_SCALE)).astype(np.uint16)
-        columns[str(index)] = packed
-    return pa.table(columns)
-
-
 def clamp(query: int, tokens: int) -> int:
     """`query` moved to the nearest position of a text of `tokens` tokens."""
     return min(max(int(query), 0), tokens - 1)
-
-
-@lru_cache(maxsize=4)
-def _lower_triangle(tokens: int) -> np.ndarray:
-    return np.tri(tokens, dtype=bool)
 
 
 def _report(key: str, tokens: int | None = None) -> _Report | None:
@@ -173,7 +162,7 @@ def _check(labels: Sequence[str], heads: Sequence[StripHead], titles: Sequence[s
     if tokens == 0:
         raise ValueError("The token strip was given no tokens; it needs at least one label.")
     if len(heads) == 0:
-        raise ValueError("The token strip was given no heads; pass one StripHead, or two to compare them.")
+        raise ValueError("The token strip was given no heads; pass one StripHead, or several to compare them.")
     if titles is not None and len(titles) != tokens:
         raise ValueError(f"The token strip was given {len(titles)} titles for {tokens} labels; pass one a label.")
     for head in heads:

@@ -9,9 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
+from viz.figures.data import axis_table, with_data
 from viz.figures.labels import plain, shorten, text_width, tick_indices, token_axis
 from viz.figures.look import base_layout
-from viz.theme import Theme
+from viz.theme import Theme, mix
 
 MIN_WIDTH = 340
 BAR_WIDTH = 0.66
@@ -23,11 +24,26 @@ HATCHED_KEYS = 160
 """Up to this many keys masked bars are hatched; above, single bars are too thin for it and stay plain grey."""
 PANEL_HEIGHT = 150
 TITLE_SPACE = 56
+SIGNS = ("■", "▦", "▤", "▥")
+"""What stands for each head's bars in a legend: they differ by more than their colour."""
+_SHAPES = ("", ".", "-", "|")
 _WEIGHT_TOPS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 
 
+def head_colours(theme: Theme) -> tuple[str, str, str, str]:
+    """The colours of up to four heads side by side."""
+    own, other = theme.roles["score"], theme.compare
+    return own, other, mix(own, theme.paper, 0.5), mix(other, theme.paper, 0.5)
+
+
+def head_legend(names: Sequence[str], theme: Theme) -> str:
+    """Each head's sign and name, as plotly's markup; names are escaped already."""
+    marks = zip(head_colours(theme), SIGNS, names, strict=False)
+    return "   ".join(f'<span style="color:{colour}">{sign}</span> {name}' for colour, sign, name in marks)
+
+
 def token_bars(
-    scores: Float[np.ndarray, "*head key"],
+    scores: Float[np.ndarray, "*head key"] | None,
     weights: Float[np.ndarray, "*head key"],
     *,
     labels: Sequence[str],
@@ -37,17 +53,19 @@ def token_bars(
     masked: Bool[np.ndarray, " key"] | None = None,
     width: int = 1080,
 ) -> go.Figure:
-    """The scores and the weights (0 to 1) that the token at `query` gives to every key, for one head or two.
+    """The scores and the weights (0 to 1) that the token at `query` gives to every key, for one to four heads.
 
-    `scores` are those before the mask, one row a head (or a single row). `masked` (by default the keys after the query)
-    are drawn grey and hatched; the query's own bar has an outline. Readable from `MIN_WIDTH` pixels on.
+    `scores` are those before the mask, one row a head (or a single row); None draws the weights alone. `masked` (by
+    default the keys after the query) are drawn grey and hatched; the query's own bar has an outline. Readable from
+    `MIN_WIDTH` pixels on.
     """
-    scores, weights = np.atleast_2d(scores), np.atleast_2d(weights)
-    n_heads, n_keys = scores.shape
-    if weights.shape != scores.shape or len(labels) != n_keys or n_heads > 2 or not 0 <= query < n_keys:
-        raise ValueError(
-            f"scores {scores.shape}, weights {weights.shape}, {len(labels)} labels, query {query}: no match"
-        )
+    weights = np.atleast_2d(weights)
+    scores = None if scores is None else np.atleast_2d(scores)
+    n_heads, n_keys = weights.shape
+    fits = len(labels) == n_keys and n_heads <= len(SIGNS) and 0 <= query < n_keys
+    if not fits or (scores is not None and scores.shape != weights.shape):
+        given = "no scores" if scores is None else f"scores {scores.shape}"
+        raise ValueError(f"{given}, weights {weights.shape}, {len(labels)} labels, query {query}: no match")
     hidden = np.arange(n_keys) > query if masked is None else masked
     names = [plain(name) for name in names] or [f"head {i + 1}" for i in range(n_heads)]
     axis = token_axis("key", labels)
@@ -56,12 +74,16 @@ def token_bars(
     angle = None if n_heads > 1 or n_keys > NUMBERED_KEYS else 0 if slot >= 42 else -90
     traces: list[go.Bar] = []
     for head in range(n_heads):
-        who = f"{names[head]}: " if n_heads == 2 else ""
-        for values, kind, y in ((scores[head], "score", "y"), (weights[head], "weight", "y2")):
+        who = f"{names[head]}: " if n_heads > 1 else ""
+        panels = [] if scores is None else [(scores[head], "score", "y")]
+        for values, kind, y in (*panels, (weights[head], "weight", "y2")):
             traces += _bars(values, kind, head, n_heads, who, asker, hidden, query, y, angle, theme)
-    return go.Figure(
+    figure = go.Figure(
         traces, _layout(scores, weights, names, axis.ticks, axis.names, asker, labels[query], hidden, theme, width)
     )
+    kinds = [("weight", weights)] if scores is None else [("score", scores), ("weight", weights)]
+    columns = {f"{kind} {name}": values[i] for i, name in enumerate(names) for kind, values in kinds}
+    return with_data(figure, lambda: axis_table(axis, columns, hidden))
 
 
 def _bars(
@@ -78,7 +100,7 @@ def _bars(
     theme: Theme,
 ) -> list[go.Bar]:
     """One head's bars in one panel: the keys it may read and, before the softmax, the masked ones."""
-    colour = (theme.roles["score"], theme.compare)[head]
+    colour = head_colours(theme)[head]
     wide = BAR_WIDTH / n_heads
     layers = []
     for masked in (False, True) if kind == "score" else (False,):
@@ -89,9 +111,9 @@ def _bars(
             "color": colour,
             "line": {"color": theme.text, "width": np.where(keys == query, 2, 0)},
         }
-        if head == 1 and len(values) <= HATCHED_KEYS:
+        if _SHAPES[head] and len(values) <= HATCHED_KEYS:
             marker["pattern"] = {
-                "shape": ".",
+                "shape": _SHAPES[head],
                 "size": 5,
                 "solidity": 0.25,
                 "fgcolor": theme.paper,
@@ -136,7 +158,7 @@ def _bars(
 
 
 def _layout(
-    scores: Float[np.ndarray, "head key"],
+    scores: Float[np.ndarray, "head key"] | None,
     weights: Float[np.ndarray, "head key"],
     names: Sequence[str],
     ticks: Sequence[str],
@@ -147,41 +169,38 @@ def _layout(
     theme: Theme,
     width: int,
 ) -> dict[str, Any]:
-    """Two panels on one axis of keys, titles above each, ticks below, room for the longest label."""
+    """One or two panels on one axis of keys, titles above each, ticks below, room for the longest label."""
     n_keys = len(ticks)
+    n_panels = 1 if scores is None else 2
     shown = tick_indices(n_keys, 0.62 * (width - 60) / 14 if n_keys > 24 else n_keys)
     longest = max(text_width(ticks[i]) for i in shown)
     rotated = longest + 6 > (width - 60) / max(n_keys, MIN_SLOTS)
     bottom = 26 + (longest + 6 if rotated else 16)
-    inner = 2 * (PANEL_HEIGHT + TITLE_SPACE)
+    inner = n_panels * (PANEL_HEIGHT + TITLE_SPACE)
     share = PANEL_HEIGHT / inner
     axis = {
         "gridcolor": theme.grid,
         "zeroline": True,
         "zerolinecolor": theme.frame,
         "zerolinewidth": 1,
+        "ticklabeloverflow": "allow",
         "nticks": 5,
         "tickfont": {"size": 11, "color": theme.muted},
         "title": None,
     }
-    low, high = _score_range(scores)
     finite = weights[np.isfinite(weights)]
     top = next((t for t in _WEIGHT_TOPS if finite.size and finite.max() <= t), 1.0)
-    heads = (
-        ""
-        if len(scores) == 1
-        else "   ".join(
-            f'<span style="color:{colour}">{sign}</span> {name}'
-            for colour, sign, name in zip((theme.roles["score"], theme.compare), ("■", "▦"), names, strict=True)
-        )
-    )
+    heads = head_legend(names, theme) if len(weights) > 1 else ""
     who = f"query {asker.split(' ', 1)[0]} {plain(shorten(label))}"
     grey = "hatched" if n_keys <= HATCHED_KEYS else "grey"
     note = f"before the softmax; {grey}: later keys, hidden by the mask" if hidden.any() else "before the softmax"
     titles = [
         (1.0, f"<b>Scores of {who}</b>", heads or note),
-        (0.49, f"<b>Weights of {who}</b>", heads or "after the softmax, they add up to 1"),
-    ]
+        (0.49 if n_panels == 2 else 1.0, f"<b>Weights of {who}</b>", heads or "after the softmax, they add up to 1"),
+    ][-n_panels:]
+    score_axis = (
+        {} if scores is None else {"yaxis": {"domain": [0.5, 0.5 + share], "range": _score_range(scores), **axis}}
+    )
     annotations = [
         {
             "xref": "paper",
@@ -206,21 +225,22 @@ def _layout(
             "tickvals": shown,
             "ticktext": [ticks[i] for i in shown],
             "tickangle": -90 if rotated else 0,
+            "ticklabeloverflow": "allow",  # else plotly measures every label, a fifth of all its drawing
             "showgrid": False,
             "zeroline": False,
             "anchor": "y2",
             "title": {"text": "key", "font": {"size": 11, "color": theme.muted}, "standoff": 6},
         },
-        "yaxis": {"domain": [0.5, 0.5 + share], "range": [low, high], **axis},
+        **score_axis,
         "yaxis2": {"domain": [0, share], "range": [0, top * 1.14], "tickformat": ".0%", **axis},
         "annotations": annotations,
         "meta": {"min_width": MIN_WIDTH},
     }
 
 
-def _score_range(scores: np.ndarray) -> tuple[float, float]:
+def _score_range(scores: np.ndarray) -> list[float]:
     """From the least to the largest score with zero inside and room for numbers at both ends."""
     finite = scores[np.isfinite(scores)]
     low, high = (min(0.0, float(finite.min())), max(0.0, float(finite.max()))) if finite.size else (0.0, 1.0)
     span = (high - low) or 1.0
-    return low - (0.2 * span if low < 0 else 0.0), high + (0.2 * span if high > 0 or low == high else 0.03 * span)
+    return [low - (0.2 * span if low < 0 else 0.0), high + (0.2 * span if high > 0 or low == high else 0.03 * span)]

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from viz.figures.blocks import MAX_CELLS
+from viz.figures.data import Table, numbers, with_data
 from viz.figures.labels import Axis, number_axis, plain, token_axis
 from viz.figures.panels import Panel
 from viz.figures.strips import STRIP_HEIGHT
@@ -92,7 +93,20 @@ def block_strips(
     if mark is not None and not zoomed_out:
         for panel in range(len(panels)):
             _outline(figure, panel, *mark, theme)
-    return figure
+    return with_data(figure, lambda: _table(strips, cells))
+
+
+def _table(
+    strips: Sequence[Strip],
+    cells: Sequence[tuple[Float[np.ndarray, " cell"], Int[np.ndarray, " cell_plus_1"]]],
+) -> Table:
+    """Every drawn number with the first and the last number of its vector that it stands for."""
+    rows = (
+        (strip.name, start, stop - 1, value)
+        for strip, (values, starts) in zip(strips, cells, strict=True)
+        for value, (start, stop) in zip(numbers(values), pairwise(starts.tolist()), strict=True)
+    )
+    return Table(("vector", "from", "to", "value"), rows)
 
 
 def head_rows(

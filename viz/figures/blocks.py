@@ -15,6 +15,11 @@ from jaxtyping import Bool, Float, Int
 from viz.figures.labels import Axis
 
 MAX_CELLS = 256
+WHOLE_CELLS = 160
+"""A matrix with more cells than this along both sides is reduced as well: whole, it would weigh megabytes."""
+REDUCED_CELLS, CROWDED_CELLS = 128, 80
+"""How many cells a side of a larger matrix is reduced to, among up to three panels and among more: each cell carries
+its exact value and place, so their number is what a figure weighs."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +42,19 @@ def to_blocks(
     masked: Bool[np.ndarray, "rows columns"] | None = None,
     *,
     max_cells: int = MAX_CELLS,
+    reduced_cells: int | None = None,
 ) -> Blocks:
-    """At most `max_cells` x `max_cells` cells; up to that size the matrix as it is.
+    """Up to `max_cells` x `max_cells` cells the matrix as it is; a longer side in at most `reduced_cells` blocks.
+
+    `reduced_cells` is `max_cells` unless it is given.
 
     Values that are not finite count as masked. A block is masked only if all of it is; else its masked cells are left
     out.
     """
     hidden = ~np.isfinite(values) if masked is None else masked | ~np.isfinite(values)
     n_rows, n_columns = values.shape
-    high, wide = math.ceil(n_rows / max_cells), math.ceil(n_columns / max_cells)
+    most = reduced_cells or max_cells
+    high, wide = (math.ceil(n / most) if n > max_cells else 1 for n in values.shape)
     if high == wide == 1:
         places = np.indices(values.shape)
         return Blocks(values, hidden, places[0], places[1], (1, 1))

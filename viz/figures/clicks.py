@@ -17,7 +17,8 @@ import plotly.graph_objects as go
 from viz.figures.panels import Grid, Tile
 
 SHOWN_VALUE = "%{customdata:.4~g}"
-HOVER_DISTANCE = 48
+HOVER_DISTANCE, CLOSE_DISTANCE = 48, 8
+"""How far from the pointer, in pixels, a point may lie that answers it: the latter where cells are small."""
 
 
 @dataclass(frozen=True)
@@ -33,34 +34,23 @@ class Cell:
 
 
 def hover_layers(tile: Tile, index: int) -> list[go.Scatter]:
-    """The invisible points over one tile: one trace for its visible cells, one for its masked cells (if any)."""
-    places = np.indices(tile.blocks.values.shape)
-    layers = []
-    for masked in (False, True):
-        chosen = tile.blocks.masked == masked
+    """The invisible points over one tile: one trace for its visible cells, one for its masked cells (if any).
+
+    In a tile drawn in blocks each point lies where the block's strongest value does; its masked blocks have none.
+    """
+    blocks, layers = tile.blocks, []
+    for masked in (False,) if blocks.reduced else (False, True):
+        chosen = blocks.masked == masked
         if not chosen.any():
             continue
-        values = np.asarray(tile.blocks.values)[chosen]
-        data: Any = values
         sentence = tile.panel.masked_hover if masked else tile.panel.hover.replace("%{value}", SHOWN_VALUE)
-        if tile.blocks.reduced:
-            where = (tile.blocks.rows[chosen], tile.blocks.columns[chosen])
-            first = (tile.panel.rows.first, tile.panel.columns.first)
-            shown = np.zeros_like(values) if masked else values
-            data = np.stack([shown, where[0] + first[0], where[1] + first[1]], axis=1).astype(
-                np.result_type(values, np.float32)
-            )
-            sentence = sentence.replace("%{customdata:", "%{customdata[0]:")
-            if not masked:
-                names = (tile.panel.rows.title, tile.panel.columns.title)
-                sentence += f"<br>the strongest here: {names[0]} %{{customdata[1]}}, {names[1]} %{{customdata[2]}}"
-        elif masked:
-            data = None
+        if blocks.reduced:
+            sentence += f"<br>the strongest of {blocks.block[0]} × {blocks.block[1]}"
         layers.append(
             go.Scatter(
-                x=_small(places[1][chosen] + tile.x0),
-                y=_small(places[0][chosen] + tile.y0),
-                customdata=data,
+                x=_at(tile.x0, blocks.columns[chosen], blocks.block[1]),
+                y=_at(tile.y0, blocks.rows[chosen], blocks.block[0]),
+                customdata=None if masked else np.asarray(blocks.values)[chosen],
                 mode="text",
                 marker={"maxdisplayed": 1},
                 hovertemplate=sentence + "<extra></extra>",
@@ -73,9 +63,13 @@ def hover_layers(tile: Tile, index: int) -> list[go.Scatter]:
     return layers
 
 
-def _small(numbers: np.ndarray) -> np.ndarray:
-    """Coordinates in as few bytes as they fit: they are most of what a large figure sends."""
-    return numbers.astype(np.uint8 if numbers.max() < 256 else np.int16)
+def _at(start: int, indices: np.ndarray, block: int) -> np.ndarray:
+    """Where indices of a matrix lie on the grid of cells, each cell a block; in as few bytes as the numbers fit:
+    they are most of what a large figure sends."""
+    if block > 1:
+        return (start + (indices + 0.5) / block - 0.5).astype(np.float32)
+    places = start + indices
+    return places.astype(np.uint8 if places.max() < 256 else np.int16)
 
 
 def hidden_axes(grid: Grid, ranges: tuple[list[float], list[float]]) -> dict[str, dict[str, Any]]:
@@ -83,13 +77,17 @@ def hidden_axes(grid: Grid, ranges: tuple[list[float], list[float]]) -> dict[str
 
     `ranges` are those of the two visible axes, across and down.
     """
-    across: dict[int, str] = {}
-    down: dict[int, str] = {}
+    across: dict[float, str] = {}
+    down: dict[float, str] = {}
     for tile in grid.tiles:
-        for start, axis, names in ((tile.x0, tile.columns, across), (tile.y0, tile.rows, down)):
-            for i, name in enumerate(axis.names):
-                if names.setdefault(start + i, name) != name:
-                    raise ValueError(f"panels in one line must share their labels: {names[start + i]} and {name}")
+        sides = (
+            (tile.x0, tile.panel.columns, tile.blocks.block[1], across),
+            (tile.y0, tile.panel.rows, tile.blocks.block[0], down),
+        )
+        for start, axis, block, names in sides:
+            for at, name in zip(_at(start, np.arange(len(axis)), block).tolist(), axis.names, strict=True):
+                if names.setdefault(round(at, 4), name) != name:
+                    raise ValueError(f"panels in one line must share their labels: {names[round(at, 4)]} and {name}")
     shared = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False, "showline": False}
     axes = (("x", across, ranges[0]), ("y", down, ranges[1]))
     return {
@@ -115,14 +113,14 @@ def cell_at(figure: go.Figure, curve_number: int, point_index: int) -> Cell | No
         return None
     tile = figure.layout.meta["tiles"][meta["panel"]]
     masked = bool(meta["masked"])
-    row, column = int(trace.y[point_index]) - tile["y0"], int(trace.x[point_index]) - tile["x0"]
-    value = None
-    if trace.customdata is not None:
-        data = np.asarray(trace.customdata[point_index]).reshape(-1)
-        value = float(data[0])
-        if len(data) == 3:
-            row, column = int(data[1]) - tile["first"][0], int(data[2]) - tile["first"][1]
-    return Cell(meta["panel"], tile["title"], row, column, masked, None if masked else value)
+    row, column = (
+        round((float(place) - tile[start] + 0.5) * block - 0.5)
+        for place, start, block in zip(
+            (trace.y[point_index], trace.x[point_index]), ("y0", "x0"), tile["block"], strict=True
+        )
+    )
+    value = None if masked else float(trace.customdata[point_index])
+    return Cell(meta["panel"], tile["title"], row, column, masked, value)
 
 
 def clicked_cell(figure: go.Figure, event: Any) -> Cell | None:

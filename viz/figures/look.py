@@ -1,4 +1,4 @@
-"""What all figures share: transparent, the theme's font and hover box, a small toolbar, no drag box in the way."""
+"""What all figures share: the page's ground, the theme's font and hover box, a small toolbar, dragging that scrolls."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ CLEAR = "rgba(0,0,0,0)"
 CONFIG: dict[str, Any] = {
     "displaylogo": False,
     "doubleClick": "reset",  # the whole figure again; autosizing would move tiles off their titles
+    "showSendToCloud": False,  # what is drawn here goes nowhere unless the person saves it
+    "plotlyServerURL": "",
     "toImageButtonOptions": {"format": "svg"},
 }
 """What to show a figure with: `st.plotly_chart(figure, theme=None, config=CONFIG, ...)`."""
 
 
 def base_layout(theme: Theme) -> dict[str, Any]:
-    """The layout every figure starts from; a click chooses a point, dragging scrolls the page instead of zooming."""
+    """The layout every figure starts from; a click chooses a point, dragging scrolls the page instead of zooming.
+
+    The ground is the page's own colour and not transparent, so that a saved picture can be read wherever it is put.
+    """
     return {
-        "paper_bgcolor": CLEAR,
+        "paper_bgcolor": theme.paper,
         "plot_bgcolor": CLEAR,
         "font": {"family": theme.font, "size": 12, "color": theme.text},
         "hoverlabel": {

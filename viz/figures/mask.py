@@ -26,6 +26,8 @@ from viz.theme import Theme, mix
 
 NUMBERED_TOKENS = 12
 """Up to this many tokens every cell carries its number or its word."""
+HOVERED_TOKENS = 256
+"""Up to this many tokens the diagonal answers a pointer as well as the labels do."""
 ONE_ROW_TOKENS = 4
 """Up to this many tokens the four matrices fit side by side with their numbers."""
 NUMBER_CELL = (38, 34)
@@ -213,10 +215,13 @@ def _hover(labels: Sequence[str], answers: Sequence[str], last_label: str | None
             label = "not in the text" if last_label is None else plain(answers[row])
         sentences.append(f"example {row + 1} reads {reads}<br>its label: {label}")
     rows = list(range(len(labels)))
+    beside = [middle] * len(rows)
+    # In a long text the labels alone have points: the sentences are most of what this figure sends.
+    x, places = (beside, 1) if len(labels) > HOVERED_TOKENS else ([*rows, *beside], 2)
     return go.Scatter(
-        x=[*rows, *([middle] * len(rows))],
-        y=rows * 2,
-        text=sentences * 2,
+        x=x,
+        y=rows * places,
+        text=sentences * places,
         mode="markers",
         marker={"size": 18, "opacity": 0},
         hovertemplate="%{text}<extra></extra>",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
+from viz.figures.data import Table, numbers, with_data
 from viz.figures.labels import plain, shorten, text_width
 from viz.figures.look import base_layout
 from viz.theme import Theme
@@ -82,7 +84,9 @@ def next_token_bars(
     title += f'<span style="font-size:12px;color:{theme.muted}">{below}</span>'
     names = [plain(shorten(label)) for label in labels] + others
     left = min(140.0, max(text_width(name, 13) for name in names) + 12)
-    return go.Figure(
+    columns = ("token", "logit", "own probability", "before the cuts", "drawn with", "kept")
+    together = [("all others", None, rest[0], None, rest[1], None)] if n_rest else []
+    figure = go.Figure(
         traces,
         base_layout(theme)
         | {
@@ -130,6 +134,8 @@ def next_token_bars(
             "meta": {"min_width": 320},
         },
     )
+    shown = (logits, own, tempered, final, kept)
+    return with_data(figure, lambda: Table(columns, chain(zip(labels, *map(numbers, shown), strict=True), together)))
 
 
 def _bars(

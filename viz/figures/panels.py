@@ -13,7 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-from viz.figures.blocks import Blocks, block_axis, block_note, to_blocks
+from viz.figures.blocks import (
+    CROWDED_CELLS,
+    MAX_CELLS,
+    REDUCED_CELLS,
+    WHOLE_CELLS,
+    Blocks,
+    block_axis,
+    block_note,
+    to_blocks,
+)
 from viz.figures.labels import Axis, axis_ticks, short_number, text_width
 from viz.figures.scales import value_range
 
@@ -120,7 +129,12 @@ def arrange(
     if not panels:
         raise ValueError("no panels to draw; at least one is needed")
     across = max(1, min(columns or len(panels), len(panels)))
-    blocks = [to_blocks(panel.values, panel.masked) for panel in panels]
+    reduced = REDUCED_CELLS if len(panels) <= 3 else CROWDED_CELLS
+    whole = [MAX_CELLS if min(panel.values.shape) <= WHOLE_CELLS else WHOLE_CELLS for panel in panels]
+    blocks = [
+        to_blocks(panel.values, panel.masked, max_cells=most, reduced_cells=min(most, reduced))
+        for panel, most in zip(panels, whole, strict=True)
+    ]
     sides = [
         (block_axis(panel.rows, b.block[0]), block_axis(panel.columns, b.block[1]))
         for panel, b in zip(panels, blocks, strict=True)

@@ -15,6 +15,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from viz.figures.blocks import Blocks, to_blocks
+from viz.figures.data import Table, numbers, with_data
 from viz.figures.labels import plain, position_label, text_width
 from viz.figures.look import base_layout
 from viz.figures.number_columns import share_text
@@ -32,7 +33,10 @@ LINES = {"x": 0, "query": 56, "key": 76, "value": 96, "weighted": 206, "z": 268}
 """Where each kind of vector lies, in pixels from the figure's lower edge."""
 FRAME, SCORE_LINE, TOP = (32, 240), 158, 302
 BANDS = {1: (34, 121), 2: (121, 188), 3: (188, 239)}
-STEP_NAMES = {1: "1  Create q, k, v", 2: "2  Score", 3: "3  Sum"}
+STEP_NAMES = {1: "1  Create<br>\u2002\u2002q, k, v", 2: "2  Score", 3: "3  Sum"}
+"""On a narrow screen the column of names is narrow too: the longest is two lines, beside the letters of its strips."""
+LATER_VEIL = 0.5
+"""How much of the paper covers the steps that come after those that are lit: they recede, and can still be read."""
 _ROLES = {"x": "input", "query": "query", "key": "key", "value": "value", "weighted": "value", "z": "score"}
 _WORDS = {"weighted": "weight × value", "z": "head output z"}
 
@@ -82,7 +86,19 @@ def steps_map(
     place = _place(paths, max(blocks.values.shape[1] for blocks in strips.values()), width)
     traces = [_cells(strips, place, theme), *_hovers(strips, place), _arrows(place, query, theme)]
     traces.append(_shares(weights, hidden, place, theme))
-    return go.Figure(traces, _layout(weights, masked, labels, query, head, lit, place, theme))
+    figure = go.Figure(traces, _layout(weights, masked, labels, query, head, lit, place, theme))
+    return with_data(figure, lambda: _table(paths, labels, kinds | {"weight": weights[list(paths), None]}))
+
+
+def _table(paths: Sequence[int], labels: Sequence[str], vectors: dict[str, Float[np.ndarray, "path _"]]) -> Table:
+    """Every number of the drawn paths, also those that a strip shows only the strongest of."""
+    rows = (
+        (path + 1, labels[path], name, i, value)
+        for name, of_paths in vectors.items()
+        for path, values in zip(paths, of_paths, strict=True)
+        for i, value in enumerate(numbers(values))
+    )
+    return Table(("token", "token label", "vector", "dimension", "value"), rows)
 
 
 def shown_paths(weights: Float[np.ndarray, " key"], hidden: Bool[np.ndarray, " key"], query: int) -> tuple[int, ...]:
@@ -265,9 +281,9 @@ def _veils(masked: np.ndarray | None, lit: Collection[int], place: _Place, theme
     )
     for step, (low, high) in BANDS.items():
         if step > max(lit):
-            yield over | {"x0": left, "x1": right, "y0": low, "y1": high - 1, "opacity": 0.8}
+            yield over | {"x0": left, "x1": right, "y0": low, "y1": high - 1, "opacity": LATER_VEIL}
     if max(lit) < max(BANDS):
-        yield over | {"x0": left, "x1": right, "y0": FRAME[1] + 2, "y1": TOP, "opacity": 0.8}
+        yield over | {"x0": left, "x1": right, "y0": FRAME[1] + 2, "y1": TOP, "opacity": LATER_VEIL}
     later = [path for path in place.paths if masked is not None and masked[path]]
     if later:
         left = place.centre(later[0]) - place.pitch / 2
@@ -279,7 +295,7 @@ def _names(
     masked: bool, n: int, head: str, lit: Collection[int], place: _Place, theme: Theme
 ) -> Iterator[dict[str, Any]]:
     """The map's title, the steps' names and the letter of each line of strips."""
-    at = {"x": place.start, "showarrow": False, "xanchor": "left", "yanchor": "middle"}
+    at = {"x": place.start, "showarrow": False, "xanchor": "left", "yanchor": "middle", "align": "left"}
     part = f" · {len(place.paths)} of {n:,} tokens: those it reads most" if len(place.paths) < n else ""
     kind, colour = ("Masked self-attention", "score") if masked else ("Self-attention", "key")
     note = f'<span style="color:{theme.muted};font-size:12px">  {plain(head)}{part}</span>'

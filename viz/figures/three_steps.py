@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from viz.figures.blocks import MAX_CELLS
+from viz.figures.data import keys_table, vectors_table, with_data
 from viz.figures.labels import Axis, cell_number, hover_name, number_axis, shorten, token_axis
 from viz.figures.number_columns import Numbers, add_numbers, share_text, tiles_with_numbers
 from viz.figures.panels import ROW_WIDTH, Panel
@@ -40,7 +41,8 @@ def created_vectors(
     ]
     panels = [_wrapped(title, role, values) for title, role, values in named]
     figure = tile_figure(panels, theme=theme, columns=1, width=STRIPS_WIDTH, cell_height=ROW_HEIGHT, compact=True)
-    return figure.update_layout(meta=figure.layout.meta | {"min_width": LEAST_STRIPS_WIDTH})
+    figure.update_layout(meta=figure.layout.meta | {"min_width": LEAST_STRIPS_WIDTH})
+    return with_data(figure, lambda: vectors_table((role, values) for _, role, values in named))
 
 
 def _wrapped(title: str, role: str, values: Float[np.ndarray, " size"]) -> Panel:
@@ -195,7 +197,9 @@ def score_table(
     if masked.any():
         texts = ["−∞" if hidden else cell_number(value) for hidden, value in zip(masked, scaled.tolist(), strict=True)]
         columns.insert(2, Numbers("Masked", "later: −∞", texts, seen))
-    return tiles_with_numbers(panels, columns, theme=theme, width=width, cell_height=ROW_HEIGHT)
+    figure = tiles_with_numbers(panels, columns, theme=theme, width=width, cell_height=ROW_HEIGHT)
+    by_key = {"sum": sums, "scaled": scaled, "share": weights, "masked": masked}
+    return with_data(figure, lambda: keys_table(keys, {"query q": q, "key k": k, "q × k": products}, by_key))
 
 
 def value_table(
@@ -264,4 +268,5 @@ def value_table(
         colours = [theme.muted if hidden else theme.ink("score") for hidden in masked]
         shares_shown = Numbers("", "", [f"{share_text(weight)} " for weight in weights.tolist()], colours)
         add_numbers(figure, shares_shown, figure.layout.meta["tiles"][1]["x0"] - 0.5, title="Weight")
-    return figure
+    by_cell = {"value v": v, "weight × value": weighted, "sum z": z, "the model's own z": model_z}
+    return with_data(figure, lambda: keys_table(keys, by_cell, {"weight": weights, "masked": masked}))

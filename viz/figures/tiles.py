@@ -6,14 +6,17 @@ where it is masked. Panels on different scales share the trace through `scales.c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz.figures.captions import bottom_titles, legend_strips, words
-from viz.figures.clicks import HOVER_DISTANCE, hidden_axes, hover_layers
+from viz.figures.clicks import CLOSE_DISTANCE, HOVER_DISTANCE, hidden_axes, hover_layers
+from viz.figures.data import panels_table, with_data
 from viz.figures.labels import cell_number
 from viz.figures.look import CLEAR, base_layout
 from viz.figures.panels import RIGHT, ROW_WIDTH, TOP, Grid, Panel, arrange, column_ticks, row_ticks
@@ -22,6 +25,9 @@ from viz.theme import Theme
 
 FRAMED_CELLS = 40
 """Up to this many cells along a side, thin lines separate the cells."""
+EXACT_COLOURS = 20_000
+"""Up to this many cells colours travel as float32; of more as integers of two bytes, finer than any screen."""
+COLOUR_STEPS = 32_000
 
 
 def tile_figure(
@@ -62,14 +68,35 @@ def tile_figure(
     }
     if numbers:
         cells |= {"text": text, "texttemplate": "%{text}"}
-    traces: list[Any] = [go.Heatmap(**cells, **shared)]
-    traces.append(legend_strips(grid, segments, shared))
+    coloured = shared if numbers or z.size <= EXACT_COLOURS else shared | _in_few_bytes(cells, stops, top)
+    traces: list[Any] = [go.Heatmap(**cells, **coloured), legend_strips(grid, segments, shared)]
     hatch = _hatching(grid, theme)
     traces += [hatch] if hatch is not None else []
     traces += words(grid, theme)
     for i, tile in enumerate(grid.tiles):
         traces += hover_layers(tile, i) if click else []
-    return go.Figure(traces, _layout(grid, theme, gap, click))
+    figure = go.Figure(traces, _layout(grid, theme, gap, click))
+    limits = [replace(tile.panel, zmin=tile.low, zmax=tile.high) for tile in grid.tiles]
+    figure._parts = limits, partial(tile_figure, theme=theme, columns=columns, width=width)
+    return with_data(figure, lambda: panels_table(panels))
+
+
+def parts_of(figure: go.Figure) -> tuple[list[Panel], Callable[[Sequence[Panel]], go.Figure]]:
+    """The panels of a figure made by `tile_figure`, with the ranges they are drawn in, and what draws others alike."""
+    parts: tuple[list[Panel], Callable[[Sequence[Panel]], go.Figure]] = figure._parts
+    return parts
+
+
+def _in_few_bytes(cells: dict[str, Any], stops: Sequence[Sequence[float | str]], top: float) -> dict[str, Any]:
+    """Makes the heights integers up to `COLOUR_STEPS`; their colour scale. An integer has no NaN, so the gaps between
+    tiles get the scale's clear end."""
+    share = top / (top + 1)
+    heights = np.asarray(cells["z"])
+    gaps = np.isnan(heights)
+    steps = np.rint(np.where(gaps, top + 1, heights) * (COLOUR_STEPS / (top + 1)))
+    cells["z"] = steps.astype(np.int16)
+    scale = [*([float(at) * share, colour] for at, colour in stops), [share + 0.5 / (top + 1), CLEAR], [1.0, CLEAR]]
+    return {"colorscale": scale, "zmax": COLOUR_STEPS}
 
 
 def _heights(
@@ -136,7 +163,7 @@ def _outlines(masked: np.ndarray) -> list[tuple[list[tuple[int, int]], list[tupl
 
 
 def _layout(grid: Grid, theme: Theme, gap: int, click: bool) -> dict[str, Any]:
-    """Axes, ticks, frames and sizes; transparent, so that the page's own background shows."""
+    """Axes, ticks, frames and sizes."""
     bottom_tiles = {tile.grid_column: tile for tile in grid.tiles}
     left_tiles = [tile for tile in grid.tiles if tile.grid_column == 0]
     across = [(tile.x0 + i, tile.columns.ticks[i]) for tile in bottom_tiles.values() for i in column_ticks(tile, grid)]
@@ -165,7 +192,7 @@ def _layout(grid: Grid, theme: Theme, gap: int, click: bool) -> dict[str, Any]:
     layout = base_layout(theme) | {
         "height": grid.height,
         "margin": {"l": grid.left, "r": RIGHT, "t": TOP, "b": grid.bottom, "pad": 0},
-        "hoverdistance": HOVER_DISTANCE,
+        "hoverdistance": CLOSE_DISTANCE if any(tile.blocks.reduced for tile in grid.tiles) else HOVER_DISTANCE,
         "xaxis": {
             "range": ranges[0],
             "tickvals": [at for at, _ in across],
@@ -191,7 +218,6 @@ def _layout(grid: Grid, theme: Theme, gap: int, click: bool) -> dict[str, Any]:
                     "rows": tile.n_rows,
                     "columns": tile.n_columns,
                     "block": list(tile.blocks.block),
-                    "first": [tile.panel.rows.first, tile.panel.columns.first],
                     "range": [tile.low, tile.high],
                 }
                 for tile in grid.tiles

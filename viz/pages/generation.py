@@ -27,11 +27,17 @@ from viz.session import View, get_focus, write_url
 
 N_BARS = 20
 STRIP = "writing_strip"
+TICK_SECONDS = 0.1
+"""The pause between two requests of the browser while the model writes; one that is being answered is not repeated."""
 
 
-@st.fragment
-def iteration_section(view: View) -> None:
-    """All of the page that depends on the iteration or on what is written."""
+def iteration_section(view: View, ticking: bool) -> None:
+    """All of the page that depends on the iteration or on what is written. While `ticking` the browser asks for it
+    again and again, and each time a little more is written.
+
+    A rerun from here while it writes would do the same but for one thing: a click on another page that comes at the
+    wrong moment is lost in it. So there are two reruns only, one that starts the ticking and one that ends it.
+    """
     text, position = whole_text(view), get_position(view)
     iteration_strip(view, text, position)
     writing_controls(view)
@@ -50,6 +56,8 @@ def iteration_section(view: View) -> None:
         next_token_part(text, position, choice, sampling)
     if writing:
         write_some(view, sampling)
+    still_writing = get_writing(view).left > 0
+    if still_writing != ticking or (writing and not still_writing):
         st.rerun()
 
 
@@ -165,7 +173,8 @@ def page() -> None:
     """Draw the page."""
     view = open_view()
     if view is not None:
-        iteration_section(view)
+        ticking = get_writing(view).left > 0
+        st.fragment(iteration_section, run_every=TICK_SECONDS if ticking else None)(view, ticking)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
 from model.generate import Cache, Step, largest_difference, multiplications, read_again, read_next, timed, written
 from model.sampling import Sampling, choose
-from viz.session import View, get_focus, set_focus, traces
+from viz.session import View, at_the_model, get_focus, set_focus, turns
 
 BURST_SECONDS = 0.3
 """So long the model writes before the page is drawn again, a stop is heard and other sessions get their turn."""
@@ -53,8 +54,8 @@ def set_writing(writing: Writing) -> None:
 
 def whole_text(view: View) -> View:
     """The view of the sentence and all that was written after it."""
-    ids = view.trace.ids + get_writing(view).ids
-    return replace(view, trace=traces().get(view.model.network, ids), tokens=view.model.tokenizer.tokens(ids))
+    ids = view.ids + get_writing(view).ids
+    return replace(view, ids=ids, tokens=view.model.tokenizer.tokens(ids))
 
 
 def is_full(view: View) -> bool:
@@ -102,11 +103,14 @@ def write_some(view: View, sampling: Sampling) -> None:
     writing, text = get_writing(view), whole_text(view)
     end, new = time.monotonic() + BURST_SECONDS, list[int]()
     left = writing.left
-    for token in written(text.trace, lambda logits, position: choose(logits, sampling, position).id):
-        new.append(token)
-        left = 0 if token == view.model.tokenizer.start_id else left - 1
-        if left == 0 or time.monotonic() > end:
-            break
+    trace = text.trace
+    with at_the_model() as turn:
+        for token in written(trace, lambda logits, position: choose(logits, sampling, position).id):
+            new.append(token)
+            left = 0 if token == view.model.tokenizer.start_id else left - 1
+            if left == 0 or time.monotonic() > end:
+                break
+            turns().give_way(turn)
     set_writing(replace(writing, ids=writing.ids + tuple(new), left=left))
     if is_full(view):
         stop(view)
@@ -118,7 +122,7 @@ def take_over(view: View) -> None:
     tokenizer, focus, written_ids = view.model.tokenizer, get_focus(), get_writing(view).ids
     if tokenizer.start_id in written_ids:  # as text, the end of a text would be read as `<`, `|`, `end`, ...
         written_ids = written_ids[: written_ids.index(tokenizer.start_id)]
-    ids = view.trace.ids + written_ids
+    ids = view.ids + written_ids
     position = min(get_position(view), len(ids) - 1)
     start = ids[0] == tokenizer.start_id and focus.start_token
     taken = focus.with_text(tokenizer.decode(ids[1:] if start else ids)).with_query(position)
@@ -144,9 +148,14 @@ def read(text: View, position: int, *, again: bool) -> Reading:
     reading = kept[1] if kept is not None and kept[0] == key else None
     if reading is None:
         cache = Cache.of(trace, position)
-        reading = Reading(*timed(lambda: read_next(trace.network, trace.ids[position], cache)[0]))
+        with at_the_model():
+            reading = Reading(*timed(lambda: read_next(trace.network, trace.ids[position], cache)[0]))
     if again and reading.difference is None:
-        full, full_ms = timed(lambda: read_again(trace.network, trace.ids[: position + 1]))
+        with at_the_model() as turn:
+            between = partial(turns().give_way, turn)
+            full, full_ms = timed(
+                lambda: read_again(trace.network, trace.ids[: position + 1], between=between), lambda: turn.waited
+            )
         reading = replace(reading, full_ms=full_ms, difference=largest_difference(reading.step, full))
     st.session_state.generation_reading = (key, reading)
     return reading

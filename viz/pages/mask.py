@@ -65,7 +65,8 @@ def examples_section(labels: Sequence[str], last_label: str | None) -> None:
         f"It would learn nothing if it could look at its label, so the mask hides all that comes later.{open_end}"
     )
     figure = training_examples(labels, last_label=last_label, theme=theme())
-    chart(figure, key="training", alt="The text as training examples: what each row reads, and its label")
+    alt = "The text as training examples: what each row reads, and its label"
+    chart(figure, key="training", alt=alt, heads=[])
 
 
 def own_section(view: View, subtracted: bool) -> None:
@@ -118,7 +119,8 @@ def article_section(subtracted: bool) -> None:
         theme=theme(),
         click=False,
     )
-    chart(figure, key="article_steps", alt="The article’s scores: as printed, scaled, masked, and softmax weights")
+    alt = "The article’s scores: as printed, scaled, masked, and softmax weights"
+    chart(figure, key="article_steps", alt=alt, heads=[])
     _same_softmax(infinite, finite)
     beside_the_printed(steps, masking.article_steps(scaled=False))
     rows_section(masking.ARTICLE_TOKENS, steps.pattern)

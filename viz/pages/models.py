@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import streamlit as st
 
 from model import hub
@@ -103,6 +105,12 @@ def _download(repo: str) -> None:
         st.rerun()
 
 
+def _is_visitor_at_this_machine() -> bool:
+    """Only who sits at this machine may open its folders; who comes through a proxy does not."""
+    here = urlsplit(f"//{st.context.headers.get('Host', 'localhost')}").hostname in _LOCAL_ADDRESSES
+    return here and st.get_option("server.address") in _LOCAL_ADDRESSES and "X-Forwarded-For" not in st.context.headers
+
+
 def page() -> None:
     """Draw the page."""
     try:
@@ -128,7 +136,7 @@ def page() -> None:
             about_the_embedded_model(model)
     with right:
         from_hub()
-        if st.get_option("server.address") in _LOCAL_ADDRESSES:
+        if _is_visitor_at_this_machine():
             open_folder()
     write_url()
 

@@ -11,6 +11,10 @@ from viz.components.sentence_box import sentence_box
 from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.examples import EXAMPLES
 from viz.focus import MAX_CHARACTERS, Focus, Head, head_name
+from viz.pages.change_marks import change_marks, fit_to_view
+from viz.pages.charts import cell_left
+from viz.pages.looks import look_name, look_pattern
+from viz.pages.take_away import take_away
 from viz.plain import as_text
 from viz.session import (
     View,
@@ -47,11 +51,8 @@ def sentence(page: str) -> None:
     )
 
 
-def open_view(second: Callable[[View], None] | None = None) -> View | None:
-    """Draw examples and choosers; the view they choose, or None (and why) if there is nothing to show.
-
-    `second` draws further choosers below the common ones.
-    """
+def open_view() -> View | None:
+    """Draw examples and choosers; the view they choose, or None (and why) if there is nothing to show."""
     _examples()
     choosers = st.container(key="choosers")
     try:
@@ -65,8 +66,8 @@ def open_view(second: Callable[[View], None] | None = None) -> View | None:
         return None
     with choosers:
         _chooser_row(view.focus, view)
-        if second is not None:
-            second(view)
+    fit_to_view(view)
+    change_marks()
     _about(view)
     _show_notices()
     if view.n_typed > len(view.tokens):
@@ -78,29 +79,26 @@ def open_view(second: Callable[[View], None] | None = None) -> View | None:
     return view
 
 
-def strip(view: View, heads: Sequence[Head]) -> Focus:
-    """Draw the token strip for `heads`; the focus with the query token that is chosen in it."""
+def strip(view: View, heads: Sequence[Head], *, hover: bool = False) -> Focus:
+    """Draw the token strip for `heads`; the focus with the query token that is chosen in it.
+
+    With `hover` the token under the pointer is previewed until one is chosen.
+    """
     token_strip(
         view.labels,
-        [StripHead(head_name(head), view.trace.pattern(*head)) for head in heads],
+        [StripHead(look_name(view.trace, head), look_pattern(view.trace, head)) for head in heads],
         query=get_focus().query,
         # Each page's strip starts from the focus: a step that a change of page has cut off is not taken up there.
         revision=f"{view.revision} {st.session_state.page}",
         key="strip",
         on_change=_stepped,
         titles=[f"{token.label} — id {token.id}, bytes {token.bytes.hex(' ').upper()}" for token in view.tokens],
+        hover=hover,
     )
     write_url()
+    if cell_left(get_focus().query):
+        st.rerun()  # the words about the cell stand outside the part of the page that a step draws again
     return get_focus()
-
-
-def head_buttons(
-    label: str, head: Head, view: View, *, key: str, on_layer: Callable[[], None], on_head: Callable[[], None]
-) -> None:
-    """Choosers for a layer and a head of the view's model."""
-    config = view.model.config
-    _one_of(f"Layer{label}", config.n_layers, head[0], key=f"{key}_layer", on_change=on_layer)
-    _one_of(f"Head{label}", config.n_heads, head[1], key=f"{key}_head", on_change=on_head)
 
 
 def _chooser_row(focus: Focus, view: View | None) -> None:
@@ -114,13 +112,19 @@ def _chooser_row(focus: Focus, view: View | None) -> None:
             width=190,
         )
         if view is not None:
-            head_buttons(
-                "",
-                focus.head,
-                view,
-                key="first",
-                on_layer=lambda: set_focus(get_focus().with_head(layer=st.session_state.first_layer)),
-                on_head=lambda: set_focus(get_focus().with_head(head=st.session_state.first_head)),
+            _one_of(
+                "Layer",
+                view.model.config.n_layers,
+                focus.head[0],
+                key="first_layer",
+                on_change=lambda: set_focus(get_focus().with_head(layer=st.session_state.first_layer)),
+            )
+            _one_of(
+                "Head",
+                view.model.config.n_heads,
+                focus.head[1],
+                key="first_head",
+                on_change=lambda: set_focus(get_focus().with_head(head=st.session_state.first_head)),
             )
         st.session_state.start_box = focus.start_token
         st.toggle(
@@ -130,6 +134,8 @@ def _chooser_row(focus: Focus, view: View | None) -> None:
             disabled=view is not None and view.model.tokenizer.start_id is None,
             help="Put GPT-2's start token in front. Many heads rest on the first token when they have nothing to do.",
         )
+        if view is not None:
+            take_away(view)
 
 
 def _one_of(label: str, n: int, value: int, *, key: str, on_change: Callable[[], None]) -> None:

@@ -45,7 +45,8 @@ def matrices_section(view: View, table: ParameterTable) -> None:
         figure = stack_diagram(
             {row.name: row.shape for row in table.rows}, n_layers=table.n_layers, layer=layer, theme=theme()
         )
-        chart(figure, key="stack", alt=f"The network: embeddings, {table.n_layers} blocks, output; block {layer} open")
+        alt = f"The network: embeddings, {table.n_layers} blocks, output; block {layer} open"
+        chart(figure, key="stack", alt=alt, heads=[])
         st.caption(
             "A token's vector rises through all of it. Not drawn, but in the table below: every matrix's bias and each "
             "block's two LayerNorms. The last LayerNorm, `ln_f`, and the way out are not drawn in the article."
@@ -77,7 +78,7 @@ def matrices_section(view: View, table: ParameterTable) -> None:
         )
     st.subheader("Embeddings", anchor=False)
     figure = embedding_weights(_matrices(reduced_embeddings(network, statistic)), statistic=words, theme=theme())
-    chart(figure, key="embedding_weights", alt="Token and position embeddings")
+    chart(figure, key="embedding_weights", alt="Token and position embeddings", heads=[])
 
 
 def table_section(view: View, table: ParameterTable) -> None:

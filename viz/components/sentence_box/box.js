@@ -8,7 +8,6 @@ function build(parent) {
   const label = document.createElement("label");
   const area = document.createElement("textarea");
   const hint = document.createElement("p");
-  label.textContent = "Your text";
   label.htmlFor = area.id = "sentence";
   area.rows = 1;
   area.spellcheck = false;
@@ -21,7 +20,7 @@ function build(parent) {
   frame.className = "frame";
   frame.append(label, area, hint);
   parent.append(frame);
-  return { area, timer: 0, sent: null, revision: null };
+  return { area, label, timer: 0, sent: null, revision: null };
 }
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -36,6 +35,7 @@ export default function ({ data, parentElement, setStateValue }) {
     setStateValue("typed", { text: area.value, at: Date.now() });
   };
 
+  box.label.textContent = data.label;
   area.maxLength = data.max;
   if (box.revision !== data.revision) {
     box.revision = data.revision;

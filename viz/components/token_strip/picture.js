@@ -13,7 +13,8 @@ class Picture {
     this.group = find(".cells");
     this.status = find(".status");
     this.cells = [];
-    this.query = 0;
+    this.chosen = 0; // the chosen token
+    this.query = 0; // the token whose attention is shown: the chosen one, or the one under the pointer
     this.version = 0; // counts the paintings; a cell with an older one is out of date
     this.at = 0; // where the box is scrolled to; kept, because asking makes the browser lay out
     this.scroll.onscroll = () => {
@@ -30,29 +31,49 @@ class Picture {
   }
 
   /** Take new data; cells are made anew only where there are none. */
-  load(data, query) {
+  load(data, rows, query) {
     const old = this.data;
     const same = (part) => old && sameList(old[part], data[part]);
     this.data = data;
-    this.rows = data.heads.map((_, head) => data.weights.getChildAt(head).toArray());
+    this.rows = rows;
     if (same("labels") && same("heads")) this.show(query);
     else {
-      this.query = query;
+      this.query = this.chosen = query;
+      this.markPreview();
       this.build();
       this.paint();
     }
     this.catchUp();
   }
 
-  /** Show what the token at `query` looks at. */
+  /** Show what the token at `query` looks at, and mark it as the chosen one. */
   show(query) {
-    if (query !== this.query) {
-      this.query = query;
+    this.query = query;
+    this.markPreview();
+    if (query !== this.chosen) {
+      this.chosen = query;
       // Focus and scrolling make the browser lay out, which costs nothing as long as nothing has been restyled.
       this.follow();
       this.reveal();
     }
     this.paint();
+  }
+
+  /** Show what another token looks at, without choosing it. */
+  preview(query) {
+    if (query === this.query) return;
+    this.query = query;
+    this.markPreview();
+    this.paint();
+  }
+
+  /** Mark the cell under the pointer whose attention is shown, if it is not the chosen one. */
+  markPreview() {
+    const cell = this.query === this.chosen ? undefined : this.cells[this.query];
+    if (cell === this.previewed) return;
+    this.previewed?.classList.remove("previewed");
+    cell?.classList.add("previewed");
+    this.previewed = cell;
   }
 
   /** Bring the cells in line with the labels; existing ones stay, so that focus survives. */
@@ -75,6 +96,7 @@ class Picture {
     this.element.classList.toggle("several", heads.length > 1);
     this.element.classList.toggle("short", labels.length <= 32);
     this.element.classList.toggle("long", labels.length > 256);
+    this.element.style.setProperty("--lines", heads.length + 1);
     this.names.replaceChildren(heads.length > 1 ? "Heads " : "Head ", ...heads.map((name) => make("b", "", name)));
     this.shown = null;
     this.measured = null;
@@ -83,17 +105,17 @@ class Picture {
     if (hadFocus) this.tabStop.focus({ preventScroll: true });
   }
 
-  /** The chosen token's row of weights, as they came. */
+  /** The shown token's row of weights, as they came. */
   row(head) {
     const start = (this.query * (this.query + 1)) / 2;
     return this.rows[head].subarray(start, start + this.query + 1);
   }
 
-  weight(head, key) {
-    return this.rows[head][(this.query * (this.query + 1)) / 2 + key] / this.data.scale;
+  weight(head, key, query = this.query) {
+    return this.rows[head][(query * (query + 1)) / 2 + key] / this.data.scale;
   }
 
-  /** Show the chosen token's row: at once in the cells in view, `catchUp` does the others. */
+  /** Show the shown token's row: at once in the cells in view, `catchUp` does the others. */
   paint() {
     this.version += 1;
     this.callOff?.();
@@ -115,7 +137,7 @@ class Picture {
     if (cell.masked !== masked) cell.classList.toggle("masked", (cell.masked = masked));
     cell.looks.forEach((look, head) => {
       const weight = masked ? 0 : this.weight(head, cell.index);
-      const text = masked ? "–" : percent(weight);
+      const text = masked ? "–" : percent(weight, this.data.scale);
       if (look.said !== text) look.percent.data = look.said = text;
       const shade = Math.round(weight * 1000) / 1000;
       if (look.shade !== shade) look.element.style.setProperty("--w", (look.shade = shade));
@@ -146,7 +168,7 @@ class Picture {
 
   /** Move the tab stop to the chosen cell, and focus too if it was on a cell. */
   follow() {
-    const cell = this.cells[this.query];
+    const cell = this.cells[this.chosen];
     if (this.tabStop === cell) return;
     cell.tabIndex = 0;
     if (this.root.activeElement?.index !== undefined) cell.focus({ preventScroll: true });
@@ -156,7 +178,7 @@ class Picture {
 
   /** Mark the chosen cell, and it alone. */
   mark() {
-    const cell = this.cells[this.query];
+    const cell = this.cells[this.chosen];
     if (this.shown !== cell) {
       for (const other of this.shown ? [this.shown] : this.cells) setChosen(other, false);
       setChosen(cell, true);
@@ -165,32 +187,32 @@ class Picture {
     this.name(cell);
   }
 
-  /** What a screen reader says of a cell. */
+  /** What a screen reader says of a cell; a preview is the pointer's and does not change it. */
   name(cell) {
     const label = `“${isolate(this.data.labels[cell.index])}”`;
-    const name = [`token ${cell.index + 1}: ${label}`, ...this.looks(cell.index)].join(", ");
+    const name = [`${this.data.unit} ${cell.index + 1}: ${label}`, ...this.looks(cell.index, this.chosen)].join(", ");
     if (cell.name !== name) cell.setAttribute("aria-label", (cell.name = name));
   }
 
   /** What the pointer says of a cell. */
   hint(cell) {
-    cell.title = [`${cell.index + 1} · ${isolate(this.data.titles[cell.index])}`, ...this.looks(cell.index)].join("\n");
+    cell.title = [`${cell.index + 1} · ${isolate(this.data.titles[cell.index])}`, ...this.looks(cell.index, this.query)].join("\n");
   }
 
-  /** How much the chosen token looks at token `i`, exactly. */
-  looks(i) {
-    const { heads, scale } = this.data;
-    if (i > this.query) return ["masked: it comes after the chosen token"];
-    return heads.map((name, head) => `${name} ${exact(this.weight(head, i), scale)}`);
+  /** How much the token at `query` looks at token `i`, exactly. */
+  looks(i, query) {
+    const { heads, scale, unit } = this.data;
+    if (i > query) return [`masked: it comes after the chosen ${unit}`];
+    return heads.map((name, head) => `${name} ${exact(this.weight(head, i, query), scale)}`);
   }
 
   /** The same in words. */
   say() {
     const { query } = this;
-    const { labels, heads, scale } = this.data;
+    const { labels, heads, scale, unit } = this.data;
     const quoted = (at, role) => ["“", make("bdi", role, quote(labels[at])), "”"];
     const intro = make("p");
-    intro.append(`token ${query + 1} of ${labels.length} · `, ...quoted(query, "query"));
+    intro.append(`${unit} ${query + 1} of ${labels.length} · `, ...quoted(query, "query"));
     const lines = heads.map((name, head) => {
       const line = heads.length > 1 ? make("p") : intro;
       if (heads.length > 1) line.append(make("b", "", name));
@@ -204,6 +226,7 @@ class Picture {
 
   /** Read where the cells lie: once after each change of layout, never while stepping. */
   measure() {
+    if (this.cells.length === 0) return; // the weights are still on their way
     const cells = this.cells.map((cell) => ({ top: cell.offsetTop, height: cell.offsetHeight }));
     this.measured = { cells, view: this.scroll.clientHeight };
     this.at = this.scroll.scrollTop;
@@ -230,7 +253,7 @@ class Picture {
   reveal() {
     if (!this.measured) return;
     const { cells, view } = this.measured;
-    const { top, height } = cells[this.query];
+    const { top, height } = cells[this.chosen];
     let to = this.at;
     if (top < to) to = Math.max(top - 8, 0);
     else if (top + height > to + view) to = top + height - view + 8;

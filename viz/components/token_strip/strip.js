@@ -1,4 +1,7 @@
 // The token strip in the browser: holds all weights, steps by itself, reports the settled choice to Python.
+//
+// Where Python allows hovering, the token under the pointer is previewed: its attention is shown in all heads, nothing
+// is reported. A choice locks the strip to its token; Esc, or the button that says so, lets the pointer lead again.
 
 const SETTLE_MS = 80; // a choice that stands this long is reported
 const PLAY_MS = 700; // one token while playing
@@ -26,15 +29,20 @@ class Strip {
     this.picture = new Picture(root, element);
     const button = (act) => element.querySelector(`[data-act=${act}]`);
     this.buttons = { previous: button("previous"), play: button("play"), next: button("next") };
+    this.lockButton = button("lock");
+    this.locked = false;
     this.choice = null; // {query, count, revision, command}; count: choices made here so far
     this.timer = null; // while playing
     this.settling = null; // while a choice waits to be reported
     element.onclick = (event) => this.onClick(event);
     element.onkeydown = (event) => this.onKey(event);
-    element.onpointerover = ({ target }) => {
+    element.onpointerover = ({ target, pointerType }) => {
       const cell = target.closest("[role=radio]");
-      if (cell) this.picture.hint(cell);
+      if (!cell) return;
+      if (this.leads && pointerType === "mouse") this.picture.preview(cell.index);
+      this.picture.hint(cell);
     };
+    element.querySelector(".cells").onpointerleave = () => this.picture.preview(this.choice.query);
   }
 
   stop() {
@@ -47,15 +55,31 @@ class Strip {
     return this.data.labels.length - 1;
   }
 
+  /** Whether the pointer leads: the token under it is previewed. */
+  get leads() {
+    return this.data.hover && !this.locked && !this.timer;
+  }
+
   // ---------------------------------------------------------------- what Python says
 
   receive(data) {
+    this.latest = data;
+    if (!data.packed) return this.take(data, exactRows(data));
+    if (this.unpacked?.name === data.packed) return this.take(data, this.unpacked.rows);
+    inflatedRows(data).then((rows) => {
+      this.unpacked = { name: data.packed, rows };
+      if (this.latest === data) this.take(data, rows); // else something newer has come meanwhile
+    });
+  }
+
+  take(data, rows) {
     this.data = data;
     this.choice ??= remembered.get(data.id) ?? { query: 0, count: data.command.seen, revision: null, command: null };
     remembered.set(data.id, this.choice);
     this.obey(data);
-    this.picture.load(data, this.choice.query);
+    this.picture.load(data, rows, this.choice.query);
     this.showEnds();
+    this.showLock();
   }
 
   /** Follow a new command, unless the person has stepped on since Python last heard: then tell Python again. */
@@ -65,7 +89,10 @@ class Strip {
       const newText = revision !== choice.revision;
       choice.command = command.id;
       choice.revision = revision;
-      if (newText) this.pause();
+      if (newText) {
+        this.pause();
+        this.lock(false);
+      }
       if (newText || command.seen >= choice.count) {
         clearTimeout(this.settling);
         this.settling = null;
@@ -80,11 +107,14 @@ class Strip {
   // ---------------------------------------------------------------- what the person does
 
   onClick({ target }) {
+    if (!this.data) return; // on its way
     const cell = target.closest("[role=radio]");
     const act = target.closest("button")?.dataset.act;
     if (cell) {
       this.pause();
       this.choose(cell.index);
+    } else if (act === "lock") {
+      this.lock(!this.locked);
     } else if (act === "play") {
       this.timer ? this.pause() : this.play();
     } else if (act) {
@@ -93,10 +123,12 @@ class Strip {
   }
 
   onKey(event) {
+    if (!this.data) return;
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     const { index } = event.target; // of a cell
     if (KEYS[event.key]) this.step(KEYS[event.key]);
     else if (index !== undefined && (event.key === " " || event.key === "Enter")) this.choose(index);
+    else if (event.key === "Escape" && this.locked) this.lock(false);
     else return;
     event.preventDefault(); // else the page or the box scrolls along
   }
@@ -126,11 +158,18 @@ class Strip {
   }
 
   choose(query) {
+    this.lock(this.data.hover);
     if (query === this.choice.query) return;
     this.choice.query = query;
     this.picture.show(query);
     this.showEnds();
     this.settle();
+  }
+
+  /** Keep to the chosen token, or let the pointer lead. */
+  lock(locked) {
+    this.locked = locked;
+    this.showLock();
   }
 
   /** Report the choice once it has stood for a moment. */
@@ -152,6 +191,11 @@ class Strip {
     play.classList.toggle("playing", Boolean(this.timer));
     play.title = this.timer ? "Pause" : "Play: step through the tokens";
     play.setAttribute("aria-label", play.title);
+  }
+
+  showLock() {
+    this.lockButton.hidden = !this.data.hover;
+    this.lockButton.setAttribute("aria-pressed", this.locked);
   }
 
   showEnds() {

@@ -3,10 +3,13 @@
 const QUOTE_MAX = 18;
 const segmenter = globalThis.Intl?.Segmenter ? new Intl.Segmenter() : null;
 
-/** A weight from 0 to 1 as a short percentage: 50%, 18%, 0.5%, 0.03%, <0.01%. */
-function percent(weight) {
+/** A weight from 0 to 1 as a short percentage: 50%, 18%, 0.5%, 0.03%, <0.01%, 0%. */
+function percent(weight, scale) {
+  const exactly = scale === 1;
+  if (weight === 0 && exactly) return "0%"; // cut, or hidden: a softmax gives every key something
   const p = weight * 100;
-  if (p < 0.01) return "<0.01%";
+  const least = exactly ? 0.01 : Math.max(50 / scale, 0.01); // half a step
+  if (p < least) return `<${least.toFixed(2)}%`;
   const digits = p >= 0.995 ? 0 : p >= 0.0995 ? 1 : 2;
   return `${p.toFixed(digits)}%`;
 }
@@ -14,7 +17,7 @@ function percent(weight) {
 /** A weight to four significant digits, or to what its step of 1/scale allows. */
 function exact(weight, scale) {
   const p = weight * 100;
-  if (scale > 1) return `about ${p.toFixed(3)}%`;
+  if (scale > 1) return `about ${p.toFixed(scale > 10000 ? 3 : scale > 2000 ? 2 : 1)}%`;
   if (p === 0) return "0%";
   return p < 1e-4 ? `${p.toExponential(3)}%` : `${p.toPrecision(4)}%`;
 }
@@ -52,7 +55,7 @@ function describeLook(row, query, scale) {
     if (index > 0) pieces.push(" and ");
     if (at === query) pieces.push("itself");
     else pieces.push(`${at + 1}\u00a0`, { token: at });
-    pieces.push(`\u00a0(${percent(weight)})`);
+    pieces.push(`\u00a0(${percent(weight, scale)})`);
   });
   return pieces;
 }
