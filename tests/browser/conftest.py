@@ -14,27 +14,42 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
 
 from tests.browser.harness import CHROMIUM_ARGS, DESKTOP, FAILURES, NoBrowser, Server, Watch, find_chromium
+from tests.models import make_config, random_network, weights_of, write_checkpoint
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
-    """`server(script)`: that app being served; started at the first call, the same one at each later call."""
+    """`server(script)`: that app being served; started at the first call, the same one at each later call.
+
+    Beside the embedded model it has `endless`, of random weights, which never ends its text.
+    """
     servers: dict[str, Server] = {}
+    models = tmp_path_factory.mktemp("models")
+    write_endless(models / "endless")
 
     def serve(script: str = "app.py") -> Server:
         if script not in servers:
-            servers[script] = Server(script, tmp_path_factory.mktemp("server") / "log.txt")
+            servers[script] = Server(script, tmp_path_factory.mktemp("server") / "log.txt", models=models)
         return servers[script]
 
     yield serve
     for one in servers.values():
         one.stop()
+
+
+def write_endless(folder: Path) -> None:
+    """A checkpoint that never writes the start token: tied to a row of zeros, its logit is never the highest."""
+    network = random_network(make_config(n_layers=12, n_heads=6, d_model=192, d_mlp=768, n_ctx=256))
+    weights = weights_of(network)
+    weights["wte.weight"][-1] = 0
+    write_checkpoint(folder, network, weights=weights)
 
 
 @pytest.fixture(scope="session")

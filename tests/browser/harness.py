@@ -59,10 +59,13 @@ def find_chromium(playwright: Playwright) -> str:
 
 
 class Server:
-    """A Streamlit app, served as `make run` serves it, but on a free port. Use as a context manager."""
+    """A Streamlit app, served as `make run` serves it, but on a free port. Use as a context manager.
 
-    def __init__(self, script: str | Path, log: Path, seconds: float = 60) -> None:
-        self.script, self.log = ROOT / script, log
+    `models` is a folder whose checkpoints can be chosen beside the embedded one.
+    """
+
+    def __init__(self, script: str | Path, log: Path, seconds: float = 60, models: Path | None = None) -> None:
+        self.script, self.log, self.models = ROOT / script, log, models
         if not self.script.is_file():
             raise FileNotFoundError(f"no app to serve at {self.script}")
         for _ in range(3):  # another program can take the free port before Streamlit does
@@ -79,6 +82,8 @@ class Server:
         app = ["serve.py"] if self.script == ROOT / "app.py" else ["-m", "streamlit", "run", str(self.script)]
         command = [sys.executable, *app, *options]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}
+        if self.models is not None:
+            environment["HEADLIGHT_MODELS"] = str(self.models)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command,

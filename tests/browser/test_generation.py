@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.harness import PHONE, Server, wait_idle
 
 Serve = Callable[..., Server]
-TEXT = "A robot must obey the orders"
+TEXT = " the robot the robot the robot"  # six tokens in either model's vocabulary
 
 
 def open_page(page: Page, server: Serve, **params: str) -> None:
@@ -33,13 +33,13 @@ def tokens(page: Page) -> Locator:
 
 
 def test_iterations_by_keys_writing_stopping_and_taking_over(page: Page, server: Serve) -> None:
-    open_page(page, server)
+    open_page(page, server, model="endless")
     expect(page.get_by_text(re.compile("Iteration 2 of 6"))).to_be_visible()
     tokens(page).nth(1).focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text(re.compile("Iteration 3 of 6"))).to_be_visible()
     wait_idle(page)
-    expect(page.locator(".st-key-cache")).to_contain_text("3 ·must")
+    expect(page.locator(".st-key-cache")).to_contain_text("3 ·the")
 
     page.get_by_role("button", name="Write 1 token").press("Enter")
     expect(page.get_by_text(re.compile("Iteration 7 of 7"))).to_be_visible()
