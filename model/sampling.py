@@ -80,6 +80,15 @@ def ranking(values: Float[np.ndarray, " d_vocab"]) -> Int[np.ndarray, " d_vocab"
     return np.argsort(-np.asarray(values, np.float64), kind="stable")
 
 
+def top(values: Float[np.ndarray, " d_vocab"], n: int) -> Int[np.ndarray, " top"]:
+    """The first `n` of `ranking`, without sorting the others."""
+    exact = np.asarray(values, np.float64)
+    if n >= len(exact):
+        return ranking(exact)
+    reached = np.flatnonzero(exact >= np.partition(exact, -n)[-n])
+    return reached[ranking(exact[reached])][:n]
+
+
 def within_top_k(shares: Float[np.ndarray, " d_vocab"], k: int) -> Bool[np.ndarray, " d_vocab"]:
     """The `k` most likely tokens; all of them for `k=0` or a `k` beyond the vocabulary."""
     if k == 0 or k >= len(shares):

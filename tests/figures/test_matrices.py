@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.figures.samples import cells, head, head_of, hover_text, values_of
+from viz.figures.blocks import REDUCED_CELLS
 from viz.figures.matrices import head_matrices, pattern_pair, qkv_matrices
 from viz.figures.scales import from_segment
 from viz.figures.tiles import _outlines, min_width
@@ -121,8 +122,8 @@ def test_long_texts_are_drawn_in_blocks_and_say_so(n):
     sample = head(n)
     figure = matrices(sample)
     tile = figure.layout.meta["tiles"][2]
-    block = -(-n // 128)
-    assert tile["rows"] <= 128
+    block = -(-n // REDUCED_CELLS)
+    assert tile["rows"] <= REDUCED_CELLS
     assert tile["block"] == [block, block]
     words = [text for trace in figure.data if (trace.meta or {}).get("texts") for text in trace.text]
     assert sum("strongest value" in text for text in words) == 3

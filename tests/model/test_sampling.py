@@ -17,6 +17,7 @@ from model.sampling import (
     probabilities,
     ranking,
     shortlist,
+    top,
     within_top_k,
     within_top_p,
 )
@@ -142,3 +143,8 @@ def test_the_cuts_are_those_of_transformers(temperature, k, p):
 def test_a_setting_out_of_range_is_refused(wrong):
     with pytest.raises(SelectionError, match="must be"):
         Sampling(**wrong)
+
+
+@given(st.lists(st.sampled_from([-np.inf, -1.5, 0.0, 0.25, 3.0]), min_size=1, max_size=40), st.integers(1, 50))
+def test_top_is_the_beginning_of_the_ranking_ties_included(values: list[float], n: int) -> None:
+    assert top(np.array(values), n).tolist() == ranking(np.array(values))[:n].tolist()

@@ -183,7 +183,6 @@ def _layout(
         "zeroline": True,
         "zerolinecolor": theme.frame,
         "zerolinewidth": 1,
-        "ticklabeloverflow": "allow",
         "nticks": 5,
         "tickfont": {"size": 11, "color": theme.muted},
         "title": None,
@@ -225,7 +224,6 @@ def _layout(
             "tickvals": shown,
             "ticktext": [ticks[i] for i in shown],
             "tickangle": -90 if rotated else 0,
-            "ticklabeloverflow": "allow",  # else plotly measures every label, a fifth of all its drawing
             "showgrid": False,
             "zeroline": False,
             "anchor": "y2",

@@ -156,7 +156,6 @@ def matrix_rows(figure: go.Figure) -> Rows:
 
 def _quick(figure: go.Figure) -> go.Figure:
     """`figure` with tick labels that plotly need not measure, a fifth of all its drawing: room for them is left."""
-    figure.layout.xaxis.ticklabeloverflow = figure.layout.yaxis.ticklabeloverflow = "allow"
     return figure
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from model.change_effects import kl_bits
 from model.errors import HeadlightError
 from model.interventions import Changes
-from model.sampling import probabilities, ranking
+from model.sampling import probabilities, top
 from viz.changes import get_changes, in_words
 from viz.figures.change import next_token_change
 from viz.figures.labels import hover_name
@@ -43,7 +43,7 @@ def next_token_part(view: View, changes: Changes, query: int) -> None:
     """The next token's probabilities before and after, and how far apart they are."""
     logits = view.trace.logits(query), changed_trace(view, changes).logits(query)
     before, then = (probabilities(row) for row in logits)
-    ids = ranking(np.maximum(before, then))[:N_TOKENS]
+    ids = top(np.maximum(before, then), N_TOKENS)
     figure = next_token_change(
         before[ids],
         then[ids],
@@ -54,7 +54,7 @@ def next_token_part(view: View, changes: Changes, query: int) -> None:
         theme=theme(),
     )
     chart(figure, key="change_next", alt="Next-token probabilities before and after the change")
-    best = [int(ranking(row)[0]) for row in (before, then)]
+    best = [int(top(row, 1)[0]) for row in (before, then)]
     names = [as_text(view.model.tokenizer.token(token_id).label) for token_id in best]
     bits = kl_bits(*logits)
     st.markdown(

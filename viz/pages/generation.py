@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from model.sampling import Choice, Sampling, choose, ranking, shortlist
+from model.sampling import Choice, Sampling, choose, ranking, shortlist, top
 from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.figures.generation import cache_stack, shown_tokens
 from viz.figures.labels import hover_name, plain, shorten
@@ -145,7 +145,7 @@ def next_token_part(text: View, position: int, choice: Choice, sampling: Samplin
         theme=theme(),
     )
     chart(figure, key="next", alt="Probabilities of the most likely next tokens, and of all others together")
-    best = int(ranking(choice.logits)[0])
+    best = int(top(choice.logits, 1)[0])
     labels = {token_id: model.tokenizer.token(token_id).label for token_id in (best, choice.id)}
     st.markdown("\n".join(f"- {line}" for line in choice_words(choice, sampling, best, labels)))
     matrix = "embedding matrix" if model.config.tied else "output matrix of its own"

@@ -9,7 +9,7 @@ import streamlit as st
 
 from model.change_effects import entropy_bits, log_probabilities
 from model.direct import DirectLogits, direct_logits
-from model.sampling import ranking
+from model.sampling import ranking, top
 from viz.figures.contributions import head_contributions, other_contributions
 from viz.figures.labels import hover_name, plain, shorten
 from viz.figures.lens import lens_table
@@ -41,7 +41,7 @@ def lens_part(view: View, query: int) -> None:
     """A row for every place the lens reads, the final LayerNorm and the output matrix put to each."""
     logits = view.trace.lens(query)
     shares = np.exp(log_probabilities(logits))
-    orders = np.stack([ranking(row)[:N_GUESSES] for row in logits])
+    orders = np.stack([top(row, N_GUESSES) for row in logits])
     final = int(orders[-1, 0])
     n_layers = view.model.config.n_layers
     label = view.model.tokenizer.token(final).label

@@ -11,7 +11,7 @@ from model.align import Alignment, align, aligned_part, with_rest
 from model.change_effects import kl_bits
 from model.compare import js_divergence
 from model.errors import HeadlightError
-from model.sampling import probabilities, ranking
+from model.sampling import probabilities, top
 from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.figures.change import next_token_change
 from viz.figures.clicks import Cell
@@ -63,7 +63,7 @@ def token_section(view: View, second: View, alignment: Alignment, rows: Rows | N
     frame_row(MATRICES, rows, at)
     logits = view.trace.logits(query), second.trace.logits(other)
     before, after = (probabilities(row) for row in logits)
-    ids = ranking(np.maximum(before, after))[:N_TOKENS]
+    ids = top(np.maximum(before, after), N_TOKENS)
     left, right = st.columns([3, 2], gap="large")
     with left:
         position = hover_name(query, view.labels[query])
@@ -84,7 +84,7 @@ def token_section(view: View, second: View, alignment: Alignment, rows: Rows | N
             next_words(
                 (view.labels[query], second.labels[other]),
                 (query, other),
-                [view.model.tokenizer.token(int(ranking(row)[0])).label for row in logits],
+                [view.model.tokenizer.token(int(top(row, 1)[0])).label for row in logits],
                 [float(row.max()) for row in (before, after)],
                 float(js_divergence(before, after)),
                 kl_bits(*logits),

@@ -3,7 +3,7 @@
 // Where Python allows hovering, the token under the pointer is previewed: its attention is shown in all heads, nothing
 // is reported. A choice locks the strip to its token; Esc, or the button that says so, lets the pointer lead again.
 
-const SETTLE_MS = 80; // a choice that stands this long is reported
+const SETTLE_MS = 60; // a choice that stands this long is reported
 const PLAY_MS = 700; // one token while playing
 const KEYS = { ArrowLeft: "previous", ArrowRight: "next", Home: "first", End: "last" };
 
