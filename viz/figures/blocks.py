@@ -17,7 +17,7 @@ from viz.figures.labels import Axis
 MAX_CELLS = 256
 WHOLE_CELLS = 160
 """A matrix with more cells than this along both sides is reduced as well: whole, it would weigh megabytes."""
-REDUCED_CELLS, CROWDED_CELLS = 114, 76
+REDUCED_CELLS, CROWDED_CELLS = 108, 72
 """How many cells a side of a larger matrix is reduced to, among up to three panels and among more: each cell carries
 its exact value and place, so their number is what a figure weighs."""
 
