@@ -132,7 +132,7 @@ async def _visit(crowd: Crowd, number: int, waits: Waits) -> None:
         for _ in range(crowd.n_steps):
             await _think(rng, crowd.think)
             dice = rng.random()
-            if dice < 0.55:
+            if dice < 0.55 and visitor.page != "weights":  # which has no token strip
                 waits.add("choose a token", await visitor.step(rng.randrange(len(visitor.strip["labels"]))))
             elif dice < 0.7:
                 waits.add("choose a head", await visitor.press("Head", str(rng.randrange(3))))

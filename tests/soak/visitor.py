@@ -19,6 +19,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
+_PATIENCE = 60.0  # seconds
 _LARGEST = 64 * 2**20
 _FIRST_MESSAGE = ["streamlit", "PLACEHOLDER_AUTH_TOKEN"]  # what a tab without a session sends
 _ENDED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
@@ -127,6 +128,11 @@ class Visitor:
         return list(self._pages)
 
     @property
+    def page(self) -> str:
+        """The address of the page on show."""
+        return next((path for path, page_hash in self._pages.items() if page_hash == self._page), "")
+
+    @property
     def names(self) -> set[str]:
         """Labels of the buttons, and names of the components."""
         return set(self._ids)
@@ -154,10 +160,12 @@ class Visitor:
 
         Raises:
             websockets.ConnectionClosed: the server went away.
+            TimeoutError: nothing came for a minute.
         """
         assert self._socket is not None
         while True:
-            payload = await self._socket.recv()
+            async with asyncio.timeout(_PATIENCE):
+                payload = await self._socket.recv()
             assert isinstance(payload, bytes)
             self.n_bytes += len(payload)
             if self.keep_received:
