@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, expect, sync_playwright
 
 from tests.browser.harness import CHROMIUM_ARGS, DESKTOP, FAILURES, NoBrowser, Server, Watch, find_chromium
 from tests.models import make_config, random_network, weights_of, write_checkpoint
+
+expect.set_options(timeout=20_000)  # a busy machine draws late; what does not come fails all the same
 
 
 @pytest.fixture(scope="session")

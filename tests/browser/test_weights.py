@@ -46,11 +46,10 @@ def test_another_layer_and_another_statistic_by_keyboard(page: Page, server: Ser
     statistic.focus()
     page.keyboard.press("Space")
     expect(statistic).to_be_checked()
-    wait_idle(page)
-    hovers = page.locator(".st-key-block_weights .js-plotly-plot").evaluate(
-        "plot => plot.data.filter(trace => trace.meta?.panel === 0).map(trace => trace.hovertemplate)"
+    page.wait_for_function(
+        "document.querySelector('.st-key-block_weights .js-plotly-plot')?.data"
+        "?.find(trace => trace.meta?.panel === 0)?.hovertemplate?.includes('the mean: ')"
     )
-    assert "the mean: " in hovers[0]
     assert f"text={TEXT.split()[0]}" in page.url
 
 

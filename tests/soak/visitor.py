@@ -19,7 +19,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
-_PATIENCE = 60.0  # seconds
+_PATIENCE = 180.0  # seconds
 _LARGEST = 64 * 2**20
 _FIRST_MESSAGE = ["streamlit", "PLACEHOLDER_AUTH_TOKEN"]  # what a tab without a session sends
 _ENDED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
@@ -160,7 +160,7 @@ class Visitor:
 
         Raises:
             websockets.ConnectionClosed: the server went away.
-            TimeoutError: nothing came for a minute.
+            TimeoutError: nothing came for three minutes.
         """
         assert self._socket is not None
         while True:
