@@ -162,3 +162,9 @@ def test_no_text_is_told_and_nothing_else_is_drawn(open_app: OpenApp) -> None:
     assert not app.exception
     assert [error.value for error in app.error]
     assert not app.get("bidi_component")[1:]  # the sentence box alone
+
+
+def test_one_token_has_no_undefined_numbers_in_words(open_app: OpenApp) -> None:
+    app = open_app("heads", text="a", model="tiny", layer="0", head="1")
+    assert not app.exception
+    assert "nan" not in json.dumps(marks(app)["words"]).lower()

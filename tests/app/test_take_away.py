@@ -90,7 +90,7 @@ def test_the_trace_is_offered_with_its_size_and_as_a_command(
     assert labels[-1].startswith("Trace, 0.")
     (tmp_path / "app").write_bytes(make())
     words = shlex.split(app.code[0].value)
-    assert words[:4] == ["python", "-m", "model", "trace"]
+    assert words[:4] == [".venv/bin/python", "-m", "model", "trace"]
     assert any("tiny stands for the path" in caption.value for caption in app.caption)
     words[words.index("tiny")] = str(tmp_path / "tiny")
     assert main([*words[3:-1], str(tmp_path / "command")]) == 0
@@ -103,7 +103,7 @@ def test_the_trace_is_offered_with_its_size_and_as_a_command(
 
     app.session_state["trace_parts"] = ["logits", "result"]
     app.run()
-    assert app.code[0].value.split(" --model ")[0] == "python -m model trace 'the robot'"
+    assert app.code[0].value.split(" --model ")[0] == ".venv/bin/python -m model trace 'the robot'"
     assert "--no-patterns --no-mlp --result" in app.code[0].value
 
 
@@ -116,7 +116,7 @@ def test_a_trace_too_large_for_the_browser_is_not_made(open_app: OpenApp, monkey
     assert not app.exception
     assert "trace_file" not in saved.files
     assert any("more than the" in warning.value for warning in app.warning)
-    assert app.code[0].value.startswith("python -m model trace")
+    assert app.code[0].value.startswith(".venv/bin/python -m model trace")
 
 
 def test_the_command_quotes_what_was_typed_and_tells_no_path(tmp_path: Path) -> None:

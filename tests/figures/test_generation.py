@@ -147,3 +147,9 @@ def test_a_bar_that_is_too_long_says_so_and_carries_its_number():
 def test_a_vocabulary_of_one_and_ordinary_shares():
     assert len(bars([1.0]).data) == 1
     assert [share(x) for x in (0, 1, 0.1234, 0.001, 0.00002345)] == ["0.0%", "100.0%", "12.3%", "0.1%", "0.0023%"]
+    assert [share(x) for x in (0.99967, 0.999999, 9.7e-7, 1e-12)] == [
+        "99.97%",
+        "99.99%",
+        "0.000097%",
+        "under 0.000001%",
+    ]

@@ -28,18 +28,22 @@ def next_token_change(
     rest: tuple[float, float],
     position: str,
     theme: Theme,
+    passes: tuple[str, str] = ("before", "after the change"),
 ) -> go.Figure:
     """Next-token probabilities in the unchanged and the changed pass: two bars a token, and two for all others.
 
     `rest` is what the `n_rest` others have together, before and after; where a bar of theirs is too long for the scale
-    of the named ones, it ends early and says so. `position` names the token read.
+    of the named ones, it ends early and says so. `position` names the token read, `passes` the two passes.
     """
     others = [f"{n_rest:,} others"] if n_rest else []
     names = [plain(shorten(label)) for label in labels] + others
     longest = max(float(before.max()), float(after.max()))
     limit = 1.12 * longest
     traces = []
-    for kind, values, together in (("before", before, rest[0]), ("after", after, rest[1])):
+    for kind, name, values, together in (
+        ("before", passes[0], before, rest[0]),
+        ("after", passes[1], after, rest[1]),
+    ):
         shares = [*values.tolist(), together][: len(names)]
         beyond = [i >= len(values) and p > limit for i, p in enumerate(shares)]
         traces.append(
@@ -57,7 +61,7 @@ def next_token_change(
                 constraintext="none",
                 customdata=shares,
                 hovertext=[f'"{plain(label)}"' for label in labels] + others,
-                hovertemplate=f"%{{hovertext}} {kind}: %{{customdata:.4~%}}<extra></extra>",
+                hovertemplate=f"%{{hovertext}} {name}: %{{customdata:.4~%}}<extra></extra>",
                 meta={"kind": kind},
             )
         )
@@ -76,7 +80,7 @@ def next_token_change(
                 **_value_axis(theme),
             },
             "yaxis": _name_axis(names),
-            "annotations": [_title(f"What comes after {position}", _legend(theme), left, theme)],
+            "annotations": [_title(f"What comes after {position}", _legend(passes, theme), left, theme)],
             "meta": {"min_width": 330},
         },
     )
@@ -144,10 +148,10 @@ def _marker(kind: str, theme: Theme) -> dict[str, Any]:
     return {"color": theme.compare, "pattern": dots}
 
 
-def _legend(theme: Theme) -> str:
+def _legend(passes: tuple[str, str], theme: Theme) -> str:
     return (
-        f'<span style="color:{theme.compare}">▦</span> before   '
-        f'<span style="color:{theme.roles["score"]}">■</span> after the change'
+        f'<span style="color:{theme.compare}">▦</span> {passes[0]}   '
+        f'<span style="color:{theme.roles["score"]}">■</span> {passes[1]}'
     )
 
 

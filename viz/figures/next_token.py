@@ -190,6 +190,12 @@ def _ticks(ranks: np.ndarray, own: Float[np.ndarray, " n"], theme: Theme) -> go.
 
 
 def share(probability: float) -> str:
-    """A probability as a percentage with as many digits as tell something."""
+    """A probability as a percentage with as many digits as tell something: never an exponent, 100% only for all."""
     percent = 100 * probability
-    return f"{percent:.1f}%" if percent >= 0.1 or not percent else f"{percent:.2g}%"
+    if 99.95 <= percent < 100:
+        return f"{min(percent, 99.99):.2f}%"
+    if percent >= 0.1 or not percent:
+        return f"{percent:.1f}%"
+    if percent < 1e-6:
+        return "under 0.000001%"
+    return f"{np.format_float_positional(percent, precision=2, unique=False, fractional=False, trim='-')}%"

@@ -47,9 +47,8 @@ def _heading(view: View, scores: dict[str, float]) -> str:
     meanings = {role.name: role.meaning for role in ROLES}
     found = roles(scores)
     badges = "".join(f"<b>{name}</b> <span>{meanings[name]}</span> " for name in found)
-    return (
-        f"<h4>{head_name(view.focus.head)}</h4><p>{badges or '<span>no role of its own by these measures</span>'}</p>"
-    )
+    badges = badges or "<span>none of the roles that these measures name</span>"
+    return f"<h4>{head_name(view.focus.head)}</h4><p>{badges}</p>"
 
 
 def _tile(entry: Measure, value: float) -> str:

@@ -29,6 +29,8 @@ def token_section(view: View, changes: Changes) -> None:
     if get_changes() != changes:
         st.rerun()  # the rest of the page has to follow
     focus = strip(view, [get_focus().head])
+    if changes:
+        st.caption("The strip shows the unchanged model’s weights; what the change does stands below.")
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.subheader("Switch heads off", anchor=False)

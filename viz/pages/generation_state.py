@@ -121,7 +121,12 @@ def take_over(view: View) -> None:
     """Make the text, up to where the model ended it, the sentence of all pages; a notice says if its tokens differ."""
     tokenizer, focus, written_ids = view.model.tokenizer, get_focus(), get_writing(view).ids
     if tokenizer.start_id in written_ids:  # as text, the end of a text would be read as `<`, `|`, `end`, ...
-        written_ids = written_ids[: written_ids.index(tokenizer.start_id)]
+        end = written_ids.index(tokenizer.start_id)
+        if beyond := len(written_ids) - end - 1:
+            st.session_state.setdefault("notices", []).append(
+                f"The model ended its text and began another one: its {beyond:,} tokens are left out of the sentence."
+            )
+        written_ids = written_ids[:end]
     ids = view.ids + written_ids
     position = min(get_position(view), len(ids) - 1)
     start = ids[0] == tokenizer.start_id and focus.start_token

@@ -69,7 +69,7 @@ def grid_section(view: View) -> None:
 
 def how_drawn(shown: Thumbnails, n_tokens: int) -> str:
     """What a cell of a thumbnail is, in words."""
-    each = "Each square is a head's pattern: a row for each query, a column for each key, darker for more weight"
+    each = "Each square is a head's pattern: a row for each query, a column for each key, stronger for more weight"
     if shown.block == 1:
         return f"{each}; later keys are grey. All {n_tokens:,} × {n_tokens:,} weights are drawn."
     return (

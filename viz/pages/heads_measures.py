@@ -66,7 +66,9 @@ def _table(view: View, scores: Scores, show: Show) -> None:
         "head": [head_name(place) for place in places],
         "roles": [", ".join(roles(scores_of(scores, *place))) for place in places],
     }
-    columns |= {entry.name: scores[entry.name].ravel().astype(np.float32) for entry in MEASURES}
+    columns |= {  # what is undefined stays empty
+        entry.name: pa.array(scores[entry.name].ravel().astype(np.float32), from_pandas=True) for entry in MEASURES
+    }
 
     def selected() -> None:
         event: Any = st.session_state[_TABLE]
@@ -100,9 +102,10 @@ def _words(view: View, scores: Scores) -> list[str]:
     for layer, head in np.ndindex(best.shape):
         own = scores_of(scores, layer, head)
         lines = [*roles(own)]
-        if best[layer, head] >= 0:
-            top = shares[best[layer, head]]
+        top = shares[best[layer, head]]
+        if own[top.name] > 0:  # neither undefined, as in a text of one token, nor nothing at all
             lines.append(f"most of all: {top.title.lower()} {own[top.name]:.2f}")
+        if np.isfinite(own["effective_tokens"]):
             lines.append(f"spread over {own['effective_tokens']:.1f} tokens")
         words.append("\n".join(lines))
     return words

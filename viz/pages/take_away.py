@@ -83,7 +83,7 @@ def _trace_menu(view: View) -> None:
 def command(view: View, parts: list[str]) -> str:
     """The command that writes the same file. A folder is called by its name: where it lies is this machine's affair."""
     long = len(view.focus.text) > _LONGEST_TEXT
-    words = ["python", "-m", "model", "trace", "-" if long else view.focus.text, "--model", view.model.name]
+    words = [".venv/bin/python", "-m", "model", "trace", "-" if long else view.focus.text, "--model", view.model.name]
     words += [f"--no-{part}" for part in USUAL_PARTS if part not in parts]
     words += [f"--{part}" for part in PARTS if part in parts and part not in USUAL_PARTS]
     words += ["--start-token"] if view.focus.start_token and view.model.tokenizer.start_id is not None else []

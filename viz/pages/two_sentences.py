@@ -77,6 +77,7 @@ def token_section(view: View, second: View, alignment: Alignment, rows: Rows | N
             rest=(float(1 - before[ids].sum()), float(1 - after[ids].sum())),
             position=position,
             theme=theme(),
+            passes=("first text", "second text"),
         )
         chart(figure, key="sentences_next", alt="Next-token probabilities in the first and in the second text")
     with right:
