@@ -18,9 +18,9 @@ SLOW = 60_000
 
 def open_page(page: Page, server: Serve, name: str, chart: str) -> None:
     page.goto(f"{server().url}/?{urlencode(HERE)}")
-    expect(page.locator(".st-key-matrices .js-plotly-plot")).to_be_visible(timeout=SLOW)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=SLOW)
     page.get_by_role("link", name=name).click()
-    expect(page.locator(f".st-key-{chart} .js-plotly-plot")).to_be_visible(timeout=SLOW)
+    expect(page.locator(f".st-key-{chart} .js-plotly-plot").first).to_be_visible(timeout=SLOW)
     wait_idle(page)
 
 
@@ -31,7 +31,7 @@ def test_a_head_goes_off_by_keyboard_is_marked_everywhere_and_comes_back(page: P
     way.focus()
     page.keyboard.press("Space")
     expect(page.get_by_text("Changed here: L1H2 (zero).")).to_be_visible(timeout=SLOW)
-    expect(page.locator(".st-key-change_matrices .js-plotly-plot")).to_be_visible(timeout=SLOW)
+    expect(page.locator(".st-key-change_matrices .js-plotly-plot").first).to_be_visible(timeout=SLOW)
     expect(page).to_have_url(re.compile(r"off=L1H2%3Azero"))
     expect(page.get_by_text("KL(before ‖ after) = 0 bits")).to_have_count(0)
 
@@ -39,13 +39,15 @@ def test_a_head_goes_off_by_keyboard_is_marked_everywhere_and_comes_back(page: P
     matrices.evaluate("plot => plot.dataset.untouched = 'yes'")
     page.get_by_role("radiogroup", name=re.compile("token", re.IGNORECASE)).get_by_role("radio", checked=True).focus()
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".st-key-change_next")).to_contain_text('What comes after 6 "·robot"', timeout=SLOW)
+    expect(page.locator(".st-key-change_next").filter(has_text='What comes after 6 "·robot"').first).to_be_visible(
+        timeout=SLOW
+    )
     wait_idle(page)
     assert matrices.get_attribute("data-untouched") == "yes"  # stepping leaves the matrices as they are
 
     page.get_by_role("link", name="Attention").click()
     expect(page.get_by_text("This page shows the unchanged model.")).to_be_visible(timeout=SLOW)
-    expect(page.locator(".st-key-matrices .js-plotly-plot")).to_be_visible(timeout=SLOW)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=SLOW)
     page.reload()
     expect(page.get_by_text("L1H2 (zero). This page shows the unchanged model.")).to_be_visible(timeout=SLOW)
     page.get_by_role("button", name="Switch everything back on").click()
@@ -57,7 +59,7 @@ def test_a_head_goes_off_by_keyboard_is_marked_everywhere_and_comes_back(page: P
 def test_a_phone_shows_both_pages_without_scrolling_sideways(page: Page, server: Serve) -> None:
     open_page(page, server, "Logit lens", "lens_others")
     page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-    expect(page.locator(".st-key-lens")).to_contain_text("layer 0")
+    expect(page.locator(".st-key-lens").filter(has_text="layer 0").first).to_be_visible()
     wait_idle(page)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= PHONE[0]
     expect(page.get_by_text("Check: all parts add up")).to_be_visible()

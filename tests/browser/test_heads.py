@@ -72,7 +72,7 @@ def test_marks_follow_the_token_and_keys_open_heads(page: Page, server: Serve) -
     page.keyboard.press("ArrowRight")
     expect(grid.get_by_role("gridcell")).to_have_accessible_name(re.compile(r"^L1H1, .*spread over"))
     page.keyboard.press("Enter")
-    expect(page.locator(".st-key-matrices .js-plotly-plot")).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
     wait_for_link(page, layer="1", head="1", compare="L0H1", query="5", text=TEXT)
 
     grid = go_to_heads(page)

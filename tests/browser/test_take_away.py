@@ -22,7 +22,7 @@ TEXT = "=a robot must obey"
 
 def open_page(page: Page, server: Serve, **params: str) -> None:
     page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'query': '4', 'layer': '1', 'head': '2', **params})}")
-    expect(page.locator(".st-key-matrices .js-plotly-plot")).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
     wait_idle(page)
 
 

@@ -17,20 +17,20 @@ TEXT = "a robot must obey a robot"
 def open_weights(page: Page, server: Serve) -> None:
     """From the first page by the link on top (in a narrow window: in the menu), with the text and head kept."""
     page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'layer': '1', 'head': '2'})}")
-    expect(page.locator(".st-key-matrices .js-plotly-plot")).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
     wait_idle(page)
     menu = page.get_by_test_id("stExpandSidebarButton")
     if menu.is_visible():
         menu.click()
     page.get_by_role("link", name="Weights").click()
-    expect(page.locator(".st-key-embedding_weights .js-plotly-plot")).to_be_visible(timeout=30_000)
+    expect(page.locator(".st-key-embedding_weights .js-plotly-plot").first).to_be_visible(timeout=30_000)
     wait_idle(page)
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP])
 def test_another_layer_and_another_statistic_by_keyboard(page: Page, server: Serve) -> None:
     open_weights(page, server)
-    expect(page.locator(".st-key-stack")).to_contain_text("block 1")
+    expect(page.locator(".st-key-stack").filter(has_text="block 1").first).to_be_visible()
     page.locator(".st-key-embedding_weights .js-plotly-plot").evaluate("plot => plot.dataset.untouched = 'yes'")
 
     page.get_by_role("radiogroup", name="Layer").get_by_role("radio", name="1").focus()

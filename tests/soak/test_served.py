@@ -20,7 +20,7 @@ from websockets.exceptions import InvalidStatus
 
 from tests.browser.harness import ROOT, Server, free_port
 from tests.models import make_config, random_network, write_checkpoint
-from tests.soak.visitor import Visitor
+from tests.soak.visitor import Visitor, run
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ async def _walk(url: str) -> bytes:
 
 
 def test_nothing_that_is_sent_or_logged_names_a_folder_of_this_machine(served: Server) -> None:
-    sent = asyncio.run(_walk(served.url))
+    sent = run(_walk(served.url))
     assert b"app.py" in sent  # so Streamlit does tell the app's path, and this is the part of it that may be told
     assert paths_in(sent) == set()
     for path in ("/", "/compare", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/nothing/here"):
@@ -89,7 +89,7 @@ def test_nothing_that_is_sent_or_logged_names_a_folder_of_this_machine(served: S
 def test_a_page_of_another_origin_is_refused_and_nobody_is_asked_for_our_address(served: Server) -> None:
     """Streamlit would ask a web service first, for a second or two in which nobody else is answered."""
     with pytest.raises(InvalidStatus, match="403"):
-        asyncio.run(Visitor(served.url, headers={"Origin": "http://elsewhere.example"}).connect())
+        run(Visitor(served.url, headers={"Origin": "http://elsewhere.example"}).connect())
     assert "external IP" not in served.log_text()
 
 
@@ -107,8 +107,8 @@ def test_a_visitor_through_a_proxy_is_not_offered_this_machines_folders(served: 
             await visitor.go("models")
             return "Open" in visitor.names
 
-    assert asyncio.run(offered())
-    assert not asyncio.run(offered(**{"X-Forwarded-For": "192.0.2.1"}))
+    assert run(offered())
+    assert not run(offered(**{"X-Forwarded-For": "192.0.2.1"}))
 
 
 def test_an_upload_is_refused(served: Server) -> None:
@@ -138,7 +138,7 @@ def test_a_normal_user_can_serve_a_copy_that_is_read_only(tmp_path: Path) -> Non
             stderr=out,
         )
     try:
-        asyncio.run(_opens(f"http://127.0.0.1:{port}", log, process))
+        run(_opens(f"http://127.0.0.1:{port}", log, process))
     finally:
         process.terminate()
         process.wait(10)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from model.config import GPT2Config
 from tests.browser.harness import Server
 from tests.soak.soak import Crowd, Memory, Waits, many_at_once, one_types_on, share, type_on_and_leave
+from tests.soak.visitor import run
 from tests.soak.weights import write_random_model
 
 SMALL = GPT2Config(n_layers=4, n_heads=4, d_model=128, n_ctx=1024, d_vocab=50257, d_mlp=512)
@@ -30,7 +30,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_memory_levels_off_while_one_visitor_types_on(served: Server) -> None:
-    held = asyncio.run(one_types_on(served.url, "small", 24, Memory(served.process.pid), n_words=(20, 20)))
+    held = run(one_types_on(served.url, "small", 24, Memory(served.process.pid), n_words=(20, 20)))
     # What 24 sentences leave behind together is twice what the cache holds; it is full after the first half.
     assert max(held[18:]) - max(held[12:18]) < CACHE_MB / 2, held
 
@@ -41,14 +41,14 @@ def test_many_at_once_see_their_own_text_only_and_nobody_waits_long(served: Serv
     for n_steps in (2, 4):  # the first crowd has all pages' code read, and one long text of its own
         waits = Waits()
         crowd = Crowd(served.url, "small", n_visitors=8, n_steps=n_steps, think=1.0, n_writing=1)
-        asyncio.run(many_at_once(crowd, waits))
+        run(many_at_once(crowd, waits))
         held.append(memory.now())
     assert share(waits.all(), 0.95) < MOST_WAIT, waits.by_action
     assert held[1] - held[0] < 9 * PER_SESSION_MB + LONG_TEXT_MB + CACHE_MB, held
 
 
 def test_long_work_that_nobody_waits_for_is_given_up(served: Server) -> None:
-    over, newcomer = asyncio.run(type_on_and_leave(served.url, "small", 1000))
+    over, newcomer = run(type_on_and_leave(served.url, "small", 1000))
     assert over < MOST_WAIT
     assert newcomer < MOST_WAIT
     assert "Traceback" not in served.log_text()

@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
+
+T = TypeVar("T")
 
 _PATIENCE = 180.0  # seconds
 _LARGEST = 64 * 2**20
@@ -213,6 +216,12 @@ class Visitor:
                 self.told.append(element.alert.body)
             case "exception":
                 raise AssertionError(f"the app raised an exception: {element.exception.message}")
+
+
+def run(visit: Coroutine[Any, Any, T]) -> T:
+    """The visit's result. It runs in a thread of its own: in the main one a browser's test may have left its loop."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, visit).result()
 
 
 async def gather_all(visits: Iterator[Any]) -> list[Any]:
