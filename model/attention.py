@@ -70,6 +70,8 @@ def fused_attention(
 ) -> Float[Tensor, "*batch query d_head"]:
     """`z` in one kernel, without ever holding the (query, key) weights: equal to the steps above up to rounding."""
     n_query, n_key = q.shape[-2], k.shape[-2]
+    if q.ndim == 3:  # torch takes its slow path, which holds the weights, for anything without a batch axis
+        return fused_attention(q[None], k[None], v[None], scale)[0]
     if n_query == n_key:
         return F.scaled_dot_product_attention(q, k, v, is_causal=n_query > 1, scale=scale)
     # The kernel's own causal flag aligns the first query with the first key; with a prefix the last ones align.

@@ -53,8 +53,11 @@ def run_trace(
         new = torch.tensor(ids[n_shared:])
         tap = changes.tap(network.config, store.tap_from(n_shared, between))
         store.resid[-1, n_shared:] = network(new, past=store.past(n_shared), tap=tap)
-    finite = store.resid[:, n_shared:].sum(dim=(1, 2)).isfinite().tolist()
-    for layer, is_finite in enumerate(finite):
+    finite = store.resid[:, n_shared:].sum(dim=(1, 2)).isfinite()
+    # The fused kernel can turn infinite scores into weights that look like any others: no score exceeds this product.
+    queries, keys = (part.norm(dim=-1).amax(dim=(1, 2)) for part in (store.q[:, :, n_shared:], store.k))
+    finite[1:] &= (queries * keys).isfinite()
+    for layer, is_finite in enumerate(finite.tolist()):
         if not is_finite:
             where = f"at the entry of layer {layer}" if layer < network.config.n_layers else "after the last layer"
             raise CheckpointError(
