@@ -5,9 +5,10 @@ import pytest
 
 from tests.figures.samples import cells, head, head_of, hover_text, values_of
 from viz.figures.blocks import REDUCED_CELLS
-from viz.figures.matrices import head_matrices, pattern_pair, qkv_matrices
+from viz.figures.difference import patterns_side_by_side
+from viz.figures.matrices import head_matrices, qkv_matrices, weights_panel
 from viz.figures.scales import from_segment
-from viz.figures.tiles import _outlines, min_width
+from viz.figures.tiles import _outlines, min_width, tile_figure
 from viz.theme import DARK, LIGHT
 
 
@@ -75,12 +76,12 @@ def test_text_is_shown_as_typed_everywhere():
 
 def test_a_pair_shares_one_scale():
     a, b = head(6, seed=1), head(6, seed=2)
-    figure = pattern_pair(a.pattern, b.pattern, names=("L0H1", "L3H7"), labels=a.labels, theme=DARK)
+    figure = patterns_side_by_side((a.pattern, b.pattern), names=("L0H1", "L3H7"), labels=a.labels, theme=DARK)
     assert [t["range"] for t in figure.layout.meta["tiles"]] == [[0.0, 1.0], [0.0, 1.0]]
     lower = np.tril_indices(6)
     np.testing.assert_array_equal(values_of(figure, 1)[lower], b.pattern[lower])
-    unmasked = pattern_pair(a.pattern, b.pattern, names=("a", "b"), labels=a.labels, theme=DARK, causal=False)
-    np.testing.assert_array_equal(values_of(unmasked, 0), a.pattern)
+    panel = weights_panel(a.pattern, "a", labels=a.labels, note="no mask", hidden=None)
+    np.testing.assert_array_equal(values_of(tile_figure([panel], theme=DARK), 0), a.pattern)
 
 
 def test_numbers_in_cells():

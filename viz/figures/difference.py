@@ -50,7 +50,7 @@ def patterns_side_by_side(
     panels = [
         _weights(pattern, name, "weights, 0 to 1", queries, keys) for pattern, name in zip(patterns, names, strict=True)
     ]
-    return _quick(tile_figure(panels, theme=theme, width=width))
+    return tile_figure(panels, theme=theme, width=width)
 
 
 def pattern_difference(
@@ -89,7 +89,7 @@ def pattern_difference(
         _weights(b, names[1], "weights, 0 to 1", queries, keys),
         difference,
     ]
-    figure = _quick(tile_figure(panels, theme=theme, width=width - DISTANCE_ROOM))
+    figure = tile_figure(panels, theme=theme, width=width - DISTANCE_ROOM)
     _add_distances(figure, distances, np.abs(a - b).argmax(axis=1), queries.names, theme, width)
     rows = Panel(distances[:, None], "Distance", "weights", queries, Axis("bits", ("",), ("",)))
     return with_data(figure, lambda: panels_table([*panels, rows]))
@@ -140,10 +140,9 @@ def output_strips(
                 )
             )
     framed = d_head + d_model <= FRAMED_STRIP
-    figure = tile_figure(
+    return tile_figure(
         panels, theme=theme, columns=2, width=width, cell_height=STRIP_HEIGHT, compact=True, framed=framed
     )
-    return _quick(figure)
 
 
 def matrix_rows(figure: go.Figure) -> Rows:
@@ -152,11 +151,6 @@ def matrix_rows(figure: go.Figure) -> Rows:
     bottom, top = layout.yaxis.range
     height = (layout.height - layout.margin.t - layout.margin.b) / (bottom - top)
     return Rows(float(layout.margin.t + (tile["y0"] - 0.5 - top) * height), float(height), tile["block"][0])
-
-
-def _quick(figure: go.Figure) -> go.Figure:
-    """`figure` with tick labels that plotly need not measure, a fifth of all its drawing: room for them is left."""
-    return figure
 
 
 def _axes(labels: Sequence[str], positions: Sequence[int]) -> tuple[Axis, Axis]:

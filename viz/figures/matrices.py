@@ -70,30 +70,6 @@ def head_matrices(
     )
 
 
-def pattern_pair(
-    pattern_a: Float[np.ndarray, "query key"],
-    pattern_b: Float[np.ndarray, "query key"],
-    *,
-    names: tuple[str, str],
-    labels: Sequence[str],
-    theme: Theme,
-    causal: bool = True,
-    columns: int = 2,
-    width: int | None = None,
-    numbers: bool = False,
-    click: bool = True,
-) -> go.Figure:
-    """Two heads' weights (0 to 1) on one colour scale; `causal` marks the keys after each query as masked."""
-    hidden = np.triu(np.ones(pattern_a.shape, dtype=bool), 1) if causal else None
-    panels = [
-        weights_panel(pattern, name, labels=labels, note="weights, softmax along each row", hidden=hidden)
-        for pattern, name in zip((pattern_a, pattern_b), names, strict=True)
-    ]
-    return tile_figure(
-        panels, theme=theme, columns=columns, width=width or _width(columns), numbers=numbers, click=click
-    )
-
-
 def weights_panel(
     pattern: Float[np.ndarray, "query key"],
     title: str,
