@@ -6,6 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz.components.plot import fetch_library
+
 HERE = Path(__file__).parent
 
 st.set_page_config(page_title="Headlight", page_icon=HERE / "assets" / "icon.svg", layout="wide")
@@ -34,6 +36,8 @@ st.html(
     '<div class="masthead"><h1>Headlight</h1><p>See what each attention head of GPT-2 does to your words, after Jay '
     "Alammar's article “The Illustrated GPT-2”.</p></div>"
 )
+with st.container(key="plotly_library"):
+    fetch_library(key="fetch_library")  # while torch is imported
 from viz.pages.shell import sentence  # noqa: E402 - imports torch, so not before the first text is on the screen
 from viz.session import freeze_imports  # noqa: E402
 

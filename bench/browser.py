@@ -52,7 +52,7 @@ _WATCH = """() => {
   const options = { subtree: true, childList: true, attributes: true, characterData: true };
   const inChart = ({ target }) => {
     const element = target.nodeType === 1 ? target : target.parentElement;
-    return element?.closest('[data-testid="stPlotlyChart"], canvas') || target.querySelector?.(':scope > canvas');
+    return element?.closest('.js-plotly-plot, canvas') || target.querySelector?.(':scope > canvas');
   };
   const observer = new MutationObserver(changes => { if (changes.some(inChart)) noted(); });
   const attach = Element.prototype.attachShadow;
@@ -117,7 +117,7 @@ class Tab:
         self.received += len(payload)
 
     def _response(self, response: Any) -> None:
-        if not urlsplit(response.url).path.startswith("/static/"):
+        if not urlsplit(response.url).path.startswith(("/static/", "/component/")):
             self.received += int(response.headers.get("content-length", 0))
 
     def settle(self) -> None:

@@ -14,7 +14,9 @@ _TYPES = {"f4": np.float32, "f8": np.float64, "i1": np.int8, "i2": np.int16, "i4
 
 def charts(app: AppTest) -> dict[str, dict[str, Any]]:
     """The specifications of the charts on the page, by their keys."""
-    return {element.proto.id.rsplit("-", 1)[-1]: json.loads(element.proto.spec) for element in app.get("plotly_chart")}
+    plots = [element.proto for element in app.get("bidi_component") if element.proto.component_name == "headlight_plot"]
+    told = {proto.id.rsplit("-", 1)[-1]: json.loads(proto.bytes) for proto in plots}
+    return {key: message["figure"] for key, message in told.items() if "figure" in message}
 
 
 def array(encoded: Any) -> np.ndarray:

@@ -75,12 +75,12 @@ def test_hovers_name_the_tokens_where_they_stand_in_their_text():
 def test_a_click_on_a_distance_chooses_the_key_that_differs_most(n):
     a, b, figure = difference_of(n)
     curve = next(i for i, trace in enumerate(figure.data) if (trace.meta or {}).get("distances"))
-    cell = distance_cell(figure, {"selection": {"points": [{"curve_number": curve, "point_index": 1}]}})
+    cell = distance_cell(figure, curve, 1)
     assert cell.row == 2 * figure.layout.meta["tiles"][0]["block"][0] - 1  # of a block the row that is farthest apart
     assert cell.column == np.abs(a.pattern - b.pattern)[cell.row].argmax()
     assert cell.value == pytest.approx(np.linspace(0, 1, n)[cell.row])
-    for event in (None, {}, {"selection": {"points": [{"curve_number": 0, "point_index": 0}]}}):
-        assert distance_cell(figure, event) is None
+    for other, point in ((0, 0), (-1, 0), (99, 0), (curve, 10_000)):
+        assert distance_cell(figure, other, point) is None
 
 
 def test_after_minus_before():

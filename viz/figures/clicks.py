@@ -1,8 +1,8 @@
 """What the pointer meets: every cell's exact value in words, and the way back from a click to its cell.
 
-A click on a heatmap cell sends no selection event to Streamlit, a click on a scatter point does. So an invisible
-scatter lies over the cells: mode "text" without text and `maxdisplayed` puts not one node into the page, while all its
-points answer hovers and clicks. Its hover sentences take the names of row and column from the ticks of two hidden axes.
+A heatmap knows nothing of its tiles, so an invisible scatter lies over the cells: mode "text" without text and
+`maxdisplayed` puts not one node into the page, while all its points answer hovers and clicks. Its hover sentences take
+the names of row and column from the ticks of two hidden axes.
 """
 
 from __future__ import annotations
@@ -121,11 +121,3 @@ def cell_at(figure: go.Figure, curve_number: int, point_index: int) -> Cell | No
     )
     value = None if masked else float(trace.customdata[point_index])
     return Cell(meta["panel"], tile["title"], row, column, masked, value)
-
-
-def clicked_cell(figure: go.Figure, event: Any) -> Cell | None:
-    """The clicked cell in what `st.plotly_chart(figure, on_select=...)` returns; None without a (valid) click."""
-    points = ((event or {}).get("selection") or {}).get("points") or []
-    if not points:
-        return None
-    return cell_at(figure, int(points[0].get("curve_number", -1)), int(points[0].get("point_index", -1)))

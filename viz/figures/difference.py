@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -95,10 +94,8 @@ def pattern_difference(
     return with_data(figure, lambda: panels_table([*panels, rows]))
 
 
-def distance_cell(figure: go.Figure, event: Any) -> Cell | None:
+def distance_cell(figure: go.Figure, curve: int, point: int) -> Cell | None:
     """The cell that a click on a row's distance chooses: of that row the key on which the two heads differ most."""
-    points = ((event or {}).get("selection") or {}).get("points") or []
-    curve, point = (int(points[0].get(name, -1)) for name in ("curve_number", "point_index")) if points else (-1, -1)
     if not 0 <= curve < len(figure.data) or not (figure.data[curve].meta or {}).get("distances"):
         return None
     data = np.asarray(figure.data[curve].customdata)

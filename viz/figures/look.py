@@ -14,7 +14,7 @@ CONFIG: dict[str, Any] = {
     "plotlyServerURL": "",
     "toImageButtonOptions": {"format": "svg"},
 }
-"""What to show a figure with: `st.plotly_chart(figure, theme=None, config=CONFIG, ...)`."""
+"""What to show a figure with: plotly's `config`."""
 
 
 _AXIS: dict[str, Any] = {
@@ -56,7 +56,7 @@ def base_layout(theme: Theme) -> dict[str, Any]:
             "align": "left",
         },
         "hovermode": "closest",
-        "clickmode": "event+select",
+        "clickmode": "event",
         "dragmode": False,
         "showlegend": False,
         "modebar": {

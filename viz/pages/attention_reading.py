@@ -14,7 +14,7 @@ from model.sinks import hide_first_token, is_sink
 from model.token_label import token_label
 from model.words import RULE, Words, group_pattern, group_words
 from viz.components.token_strip import StripHead, chosen_query, token_strip
-from viz.figures.clicks import Cell, clicked_cell
+from viz.figures.clicks import Cell, cell_at
 from viz.figures.shares import share_bars, share_matrix
 from viz.focus import Focus, head_name
 from viz.pages.charts import chart
@@ -195,17 +195,15 @@ def reading_matrix(reading: Reading) -> None:
     kept: tuple[Any, Cell] | None = st.session_state.get("named_share")
     named = kept[1] if kept and kept[0] == here else None
 
-    def clicked() -> None:
-        event: Any = st.session_state[key]
-        cell = clicked_cell(figure, event) or named  # a second click on a cell unselects it; it is the same choice
-        if cell is not None:
+    def clicked(curve: int, point: int) -> None:
+        if (cell := cell_at(figure, curve, point)) is not None:
             st.session_state.named_share = (here, cell)
             set_focus(get_focus().with_query(reading.token_at(cell.row)))
 
     left, right = st.columns([3, 2], gap="large", vertical_alignment="center")
     with left:
         alt = f"Weights of {reading.name} by {reading.unit}"
-        chart(figure, key=key, alt=alt, on_select=clicked, selection_mode="points")
+        chart(figure, key=key, alt=alt, on_click=clicked)
     with right:
         _say(reading, pattern, named)
 

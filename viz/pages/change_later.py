@@ -87,13 +87,11 @@ def _ranking(view: View, shown: list[PatternShift], chosen: Head, by: str, chang
         theme=theme(),
     )
 
-    def clicked() -> None:
-        points = st.session_state.change_ranked["selection"]["points"]
-        if points and points[0]["point_index"] < len(heads):
-            st.session_state.change_wanted = heads[points[0]["point_index"]]
+    def clicked(_curve: int, point: int) -> None:
+        st.session_state.change_wanted = heads[point]
 
     alt = "The heads whose patterns the change moved most, in bits"
-    chart(figure, key="change_ranked", alt=alt, heads=[], on_select=clicked, selection_mode="points")
+    chart(figure, key="change_ranked", alt=alt, heads=[], on_click=clicked)
 
 
 def _matrices(view: View, after: Trace, head: Head, rows: np.ndarray) -> None:

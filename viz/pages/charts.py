@@ -10,34 +10,31 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from viz.components.picture_buttons import picture_buttons
-from viz.figures.clicks import Cell, clicked_cell
-from viz.figures.export import chart_config, file_name, to_csv, to_html
+from viz.components.plot import OnClick, plot
+from viz.figures.clicks import Cell, cell_at
+from viz.figures.export import file_name, to_csv, to_html
+from viz.figures.look import CONFIG
 from viz.figures.tiles import min_width
 from viz.figures.zoom import is_reduced, zoomed
 from viz.focus import Head, head_name
 from viz.plain import as_text
 from viz.session import View, get_focus, set_focus
 
+_CONFIG = CONFIG | {"modeBarButtonsToRemove": ["toImage"]}  # the menu below saves pictures
 
-def chart(figure: go.Figure, *, key: str, alt: str, heads: Sequence[Head] | None = None, **options: Any) -> None:
+
+def chart(
+    figure: go.Figure, *, key: str, alt: str, heads: Sequence[Head] | None = None, on_click: OnClick | None = None
+) -> None:
     """Draw a figure, and a small menu to save it; on a screen too narrow for it, it scrolls inside its frame.
 
     `heads`, by default the chosen one, are those that the figure is about: its files are named after them.
     """
     name = file_name(key, [head_name(head) for head in ([get_focus().head] if heads is None else heads)])
-    if callable(clicked := options.get("on_select")):
-        # To Streamlit a chart of other content is another widget, and it keeps the callbacks of all of them, with all
-        # that they hold, as long as the tab is open. So it is given one that holds nothing.
-        st.session_state[f"{key}:clicked"] = clicked
-        options["on_select"] = partial(_clicked, key)
     with st.container(key=f"wide_{key}"):
         st.html(f"<style>.st-key-wide_{key} > .st-key-{key} {{ min-width: {min_width(figure)}px }}</style>")
-        st.plotly_chart(figure, theme=None, key=key, config=chart_config(name), alt=alt, **options)
+        plot(figure, key=key, alt=alt, config=_CONFIG, on_click=on_click)
     _save_menu(figure, key, alt, name)
-
-
-def _clicked(key: str) -> None:
-    st.session_state[f"{key}:clicked"]()
 
 
 def matrix_chart(
@@ -60,15 +57,14 @@ def matrix_chart(
     named = chosen[1] if chosen and chosen[0] == here else None
 
     def choose(cell: Cell | None) -> None:
-        # plotly takes a second click on the same cell as a wish to unselect it; it is the same choice again.
-        if (cell := cell or named) is not None:
+        if cell is not None:
             st.session_state.named_cell = (here, cell)
             set_focus(get_focus().with_query(cell.row))
 
-    def clicked() -> None:
-        choose(clicked_cell(figure, st.session_state[key]))
+    def clicked(curve: int, point: int) -> None:
+        choose(cell_at(figure, curve, point))
 
-    chart(figure, key=key, alt=alt, heads=heads, on_select=clicked, selection_mode="points")
+    chart(figure, key=key, alt=alt, heads=heads, on_click=clicked)
     if named is not None:
         st.markdown(_in_words(named, view, heads, shares))
         if is_reduced(figure):
@@ -84,12 +80,12 @@ def _cells_around(
     """What a figure too large for it does not show: each cell around `cell`."""
     part = zoomed(figure, cell)
 
-    def clicked() -> None:
-        found = clicked_cell(part.figure, st.session_state[key])
+    def clicked(curve: int, point: int) -> None:
+        found = cell_at(part.figure, curve, point)
         choose(part.whole(found) if found else None)
 
     st.caption("The cells around it, one by one:")
-    chart(part.figure, key=key, alt=f"{alt}: a part", heads=heads, on_select=clicked, selection_mode="points")
+    chart(part.figure, key=key, alt=f"{alt}: a part", heads=heads, on_click=clicked)
 
 
 def cell_left(query: int) -> bool:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from model.find_heads import largest_of
 from model.head_measures import MEASURES, ROLES, Measure, roles, scores_of
-from viz.figures.clicks import clicked_cell
+from viz.figures.clicks import cell_at
 from viz.figures.overview import measure_heatmap
 from viz.focus import head_name
 from viz.pages.charts import chart
@@ -46,13 +46,12 @@ def _heatmap(scores: Scores, show: Show) -> None:
     note = measure.unit if measure.high is not None else f"{measure.unit}, up to the largest head's"
     figure = measure_heatmap(values, title=measure.title, note=note, low=measure.low, high=high, theme=theme())
 
-    def clicked() -> None:
-        cell = clicked_cell(figure, st.session_state[_CHART])
-        if cell is not None:
+    def clicked(curve: int, point: int) -> None:
+        if (cell := cell_at(figure, curve, point)) is not None:
             show(cell.row, cell.column)
 
     alt = f"{measure.title} of every head, layers down and heads across"
-    chart(figure, key=_CHART, alt=alt, on_select=clicked, selection_mode="points")
+    chart(figure, key=_CHART, alt=alt, on_click=clicked)
     st.caption(
         f"{measure.definition} Measured on {_basis(measure)}. Source: {measure.source}. "
         "Click a cell to choose its head."

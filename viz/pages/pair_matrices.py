@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
-from viz.figures.clicks import Cell, clicked_cell
+from viz.figures.clicks import Cell, cell_at
 from viz.figures.difference import Rows, distance_cell
 from viz.figures.zoom import is_reduced, zoomed
 from viz.focus import Head
@@ -34,16 +34,14 @@ def pair_matrices(
     named = kept[1] if kept and kept[0] == here else None
 
     def take(cell: Cell | None) -> None:
-        # plotly takes a second click on the same cell as a wish to unselect it; it is the same choice again.
-        if (cell := cell or named) is not None:
+        if cell is not None:
             st.session_state[memory] = (here, cell)
             choose(cell)
 
-    def clicked() -> None:
-        event = st.session_state[key]
-        take(clicked_cell(figure, event) or distance_cell(figure, event))
+    def clicked(curve: int, point: int) -> None:
+        take(cell_at(figure, curve, point) or distance_cell(figure, curve, point))
 
-    chart(figure, key=key, alt=alt, heads=heads, on_select=clicked, selection_mode="points")
+    chart(figure, key=key, alt=alt, heads=heads, on_click=clicked)
     if named is None:
         around = ", and to see the cells around it one by one" if is_reduced(figure) else ""
         st.caption(f"Click a cell to choose its query token{around}.")
@@ -52,19 +50,12 @@ def pair_matrices(
     if is_reduced(figure):
         part, around_key = zoomed(figure, named), f"{key}_cells"
 
-        def clicked_around() -> None:
-            cell = clicked_cell(part.figure, st.session_state[around_key])
+        def clicked_around(curve: int, point: int) -> None:
+            cell = cell_at(part.figure, curve, point)
             take(part.whole(cell) if cell else None)
 
         st.caption("The cells around it, one by one:")
-        chart(
-            part.figure,
-            key=around_key,
-            alt=f"{alt}: a part",
-            heads=heads,
-            on_select=clicked_around,
-            selection_mode="points",
-        )
+        chart(part.figure, key=around_key, alt=f"{alt}: a part", heads=heads, on_click=clicked_around)
 
 
 def frame_row(key: str, rows: Rows | None, query: int | None) -> None:

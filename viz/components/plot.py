@@ -1,0 +1,65 @@
+"""A plotly figure on a page, drawn by plotly.js itself in a component of our own.
+
+`st.plotly_chart` takes every change of a figure for another chart: it removes the old one, with its zoom, and draws the
+new one twice. Here plotly changes the picture in place (`Plotly.react`), which takes a fraction of that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import plotly
+import plotly.graph_objects as go
+import streamlit as st
+from streamlit.components.v1 import declare_component
+
+OnClick = Callable[[int, int], None]
+"""What is called with the numbers of the clicked point's trace, and of the point in it."""
+
+_FILES = Path(__file__).with_suffix("")
+_render = st.components.v2.component(
+    "headlight_plot",
+    html='<div class="plot"></div>',
+    js=(_FILES / "plot.js").read_text("utf-8"),
+    isolate_styles=False,  # plotly puts its styles into the page
+)
+# Not a component to draw: the way Streamlit serves a folder of a package, here plotly's own with its plotly.js.
+_library = declare_component("plotly_js", path=Path(plotly.__file__).parent / "package_data")
+
+
+def plot(
+    figure: go.Figure, *, key: str, alt: str, config: Mapping[str, Any], on_click: OnClick | None = None
+) -> None:
+    """Draw `figure`, as wide as its container; `alt` is what it is called where it cannot be seen."""
+    drawn = figure.to_json(validate=False)
+    revision = hashlib.blake2b(drawn.encode(), digest_size=8).hexdigest()
+
+    def clicked() -> None:
+        click: Any = (st.session_state.get(key) or {}).get("click")
+        # A click on the figure that was there before may arrive after this one was sent.
+        if on_click is not None and isinstance(click, Mapping) and click.get("revision") == revision:
+            on_click(int(click["curve"]), int(click["point"]))
+
+    frame = {
+        "revision": revision,
+        "alt": alt,
+        "clicks": on_click is not None,
+        "config": dict(config),
+        "library": _library_url(),
+    }
+    message = f'{json.dumps(frame)[:-1]}, "figure": {drawn}}}'
+    _render(key=key, data=message.encode(), on_click_change=clicked)
+
+
+def fetch_library(*, key: str) -> None:
+    """Have the browser fetch plotly.js before the first figure is there."""
+    _render(key=key, data=json.dumps({"library": _library_url()}).encode())
+
+
+def _library_url() -> str:
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"{'/' + base if base else ''}/component/{_library.name}/plotly.min.js"

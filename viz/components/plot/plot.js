@@ -1,0 +1,92 @@
+// A chart that plotly draws where it stands: new numbers change the picture in place, zoom and all, in one drawing.
+
+const LIBRARY = Symbol.for("headlight.plotly");
+
+// plotly.js, fetched once for each tab.
+function library(url) {
+  return (globalThis[LIBRARY] ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = url;
+    script.onload = () => resolve(globalThis.Plotly);
+    script.onerror = () => {
+      delete globalThis[LIBRARY];
+      reject(new Error("plotly.js could not be fetched"));
+    };
+    document.head.append(script);
+  }));
+}
+
+// What a person zoomed into stays chosen as long as the axes span the same cells.
+function revision(layout) {
+  const spans = Object.entries(layout).filter(([name, axis]) => /^[xy]axis/.test(name) && axis.range);
+  return JSON.stringify(spans.map(([name, axis]) => [name, axis.range]));
+}
+
+// Draws what was asked for last; what was asked for while a drawing went on is drawn after it.
+async function draw(holder, state) {
+  if (state.drawing) return;
+  state.drawing = true;
+  try {
+    const plotly = (state.plotly = await library(state.url));
+    while (state.drawn !== state.wanted && holder.isConnected) {
+      const asked = state.wanted;
+      const { figure, config } = asked;
+      await plotly.react(holder, figure.data, { ...figure.layout, uirevision: revision(figure.layout) }, config);
+      state.drawn = asked;
+      if (!state.listening) listen(holder, state);
+    }
+  } catch (error) {
+    holder.textContent = "This chart could not be drawn. Reload the page to try again.";
+    console.error(error);
+  } finally {
+    state.drawing = false;
+  }
+}
+
+function listen(holder, state) {
+  state.listening = true;
+  holder.on("plotly_click", ({ points }) => {
+    const [{ curveNumber: curve, pointNumber: point }] = points;
+    if (state.drawn.clicks) state.report("click", { revision: state.drawn.revision, curve, point });
+  });
+  holder.on("plotly_afterplot", () => oneStop(holder));
+  oneStop(holder);
+  state.observer = new ResizeObserver(() => {
+    const width = holder.clientWidth;
+    if (width && width !== holder._fullLayout?.width) state.plotly.Plots.resize(holder);
+  });
+  state.observer.observe(holder);
+}
+
+// The toolbar is one stop for the Tab key; the arrow keys go along it.
+function oneStop(holder) {
+  const buttons = [...holder.querySelectorAll(".modebar-btn")];
+  buttons.forEach((button, i) => {
+    button.tabIndex = i ? -1 : 0;
+    button.onkeydown = ({ key }) => {
+      const to = { ArrowLeft: i - 1, ArrowRight: i + 1, ArrowUp: i - 1, ArrowDown: i + 1 }[key];
+      buttons.at((to ?? i) % buttons.length).focus();
+    };
+  });
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const asked = JSON.parse(new TextDecoder().decode(data));
+  const holder = parentElement.querySelector(".plot");
+  const state = (holder.headlight ??= {});
+  state.report = setTriggerValue;
+  if (!asked.figure) {
+    library(asked.library).catch(() => {}); // the first chart tries again, and says so
+  } else if (state.wanted?.revision !== asked.revision) {
+    state.wanted = asked;
+    state.url = asked.library;
+    holder.style.height = `${asked.figure.layout.height}px`; // room for it before it is drawn
+    holder.setAttribute("role", "figure");
+    holder.setAttribute("aria-label", asked.alt);
+    draw(holder, state);
+  }
+  return () => {
+    state.observer?.disconnect();
+    state.plotly?.purge(holder);
+  };
+}
