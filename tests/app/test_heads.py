@@ -161,7 +161,9 @@ def test_no_text_is_told_and_nothing_else_is_drawn(open_app: OpenApp) -> None:
     app = open_app("heads", text="", layer="0", head="0")
     assert not app.exception
     assert [error.value for error in app.error]
-    assert not app.get("bidi_component")[1:]  # the sentence box alone
+    assert not charts(app)
+    drawn = [element.proto.component_name for element in app.get("bidi_component")]
+    assert sorted(drawn) == ["headlight_plot", "headlight_sentence_box"]  # the first only fetches plotly.js
 
 
 def test_one_token_has_no_undefined_numbers_in_words(open_app: OpenApp) -> None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import plotly
-import plotly.graph_objects as go
 import streamlit as st
 from streamlit.components.v1 import declare_component
 
@@ -28,15 +27,15 @@ _render = st.components.v2.component(
     isolate_styles=False,  # plotly puts its styles into the page
 )
 # Not a component to draw: the way Streamlit serves a folder of a package, here plotly's own with its plotly.js.
-_library = declare_component("plotly_js", path=Path(plotly.__file__).parent / "package_data")
+_library = declare_component("plotly_js", path=Path(str(files("plotly") / "package_data")))
 
 
-def plot(
-    figure: go.Figure, *, key: str, alt: str, config: Mapping[str, Any], on_click: OnClick | None = None
-) -> None:
-    """Draw `figure`, as wide as its container; `alt` is what it is called where it cannot be seen."""
-    drawn = figure.to_json(validate=False)
-    revision = hashlib.blake2b(drawn.encode(), digest_size=8).hexdigest()
+def plot(figure: str, *, key: str, alt: str, config: Mapping[str, Any], on_click: OnClick | None = None) -> None:
+    """Draw a figure as wide as its container; `alt` is what it is called where it cannot be seen.
+
+    `figure` is its JSON with a height in the layout; `config` what plotly.js is to draw it with.
+    """
+    revision = hashlib.blake2b(figure.encode(), digest_size=8).hexdigest()
 
     def clicked() -> None:
         click: Any = (st.session_state.get(key) or {}).get("click")
@@ -51,7 +50,7 @@ def plot(
         "config": dict(config),
         "library": _library_url(),
     }
-    message = f'{json.dumps(frame)[:-1]}, "figure": {drawn}}}'
+    message = f'{json.dumps(frame)[:-1]}, "figure": {figure}}}'
     _render(key=key, data=message.encode(), on_click_change=clicked)
 
 
