@@ -20,7 +20,7 @@ from model.errors import SelectionError, TextError
 from model.gpt2 import GPT2, KeysValues
 from model.trace import Trace
 
-_MOST_RUNS, _ENOUGH_SECONDS, _LONG_RUN = 5, 0.06, 1.0
+_ENOUGH_SECONDS, _LONG_RUN = 0.06, 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +112,15 @@ def largest_number(step: Step) -> float:
     return max(float(np.abs(x).max()) for x in (step.q, step.k, step.v, step.logits))
 
 
-def timed(read: Callable[[], Step], waited: Callable[[], float] = lambda: 0.0) -> tuple[Step, float]:
+def timed(
+    read: Callable[[], Step], waited: Callable[[], float] = lambda: 0.0, *, most_runs: int = 5
+) -> tuple[Step, float]:
     """A step and the milliseconds it took: the least of a few runs unless they are long, as other work only adds.
 
     `waited` counts the seconds that were spent giving way to other work; they are not the step's.
     """
     least, spent, runs = float("inf"), 0.0, 0
-    while runs < _MOST_RUNS and (spent < _ENOUGH_SECONDS or (runs == 1 and spent < _LONG_RUN)):
+    while runs < most_runs and (spent < _ENOUGH_SECONDS or (runs == 1 and spent < _LONG_RUN)):
         start, before = time.perf_counter(), waited()
         step = read()
         seconds = time.perf_counter() - start - (waited() - before)

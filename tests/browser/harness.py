@@ -11,10 +11,11 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Playwright, WebError
+from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Playwright, WebError
 
 ROOT = Path(__file__).resolve().parents[2]
 FAILURES = Path(__file__).resolve().parent / "failures"  # screenshots of failed tests
@@ -198,3 +199,9 @@ def wait_idle(page: Page, quiet_ms: float = 150, timeout_ms: float = 30_000) -> 
     """
     page.evaluate("window.idleSince = undefined")
     page.wait_for_function(_IDLE, arg=quiet_ms, timeout=timeout_ms)
+
+
+def watch_drawing(chart: Locator) -> Callable[[], bool]:
+    """Mark a chart as it is now; what is returned says whether it was neither replaced nor drawn again since."""
+    chart.evaluate("plot => { plot.dataset.marked = plot.dataset.drawings }")
+    return lambda: bool(chart.evaluate("plot => plot.dataset.marked === plot.dataset.drawings"))

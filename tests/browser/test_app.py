@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.harness import PHONE, Server, wait_idle
+from tests.browser.harness import PHONE, Server, wait_idle, watch_drawing
 
 Serve = Callable[..., Server]
 TEXT = "a robot must obey a robot"
@@ -68,13 +68,13 @@ def test_stepping_with_the_keys_is_answered_by_the_browser_and_reaches_the_serve
 
 def test_a_click_on_a_chip_redraws_the_bars_and_leaves_the_matrices(page: Page, server: Serve) -> None:
     open_app(page, server)
-    page.locator(".st-key-matrices .js-plotly-plot").evaluate("plot => plot.dataset.untouched = 'yes'")
+    untouched = watch_drawing(page.locator(".st-key-matrices .js-plotly-plot"))
     chips(page).nth(2).click()
     expect_param(page, "query", "3")
     wait_idle(page)
     expect(page.locator(".st-key-bars").filter(has_text="query 3 ·must").first).to_be_visible()
     expect(page.locator(".st-key-vectors").filter(has_text="3 ·must").first).to_be_visible()
-    assert page.locator(".st-key-matrices .js-plotly-plot").get_attribute("data-untouched") == "yes"
+    assert untouched()
 
 
 def test_playing_steps_to_the_end(page: Page, server: Serve) -> None:

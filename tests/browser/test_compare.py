@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.harness import PHONE, Server, wait_idle
+from tests.browser.harness import PHONE, Server, wait_idle, watch_drawing
 
 Serve = Callable[..., Server]
 TEXT = "a robot must obey a robot"
@@ -88,11 +88,11 @@ def test_another_head_and_a_token_chosen_in_its_matrix(page: Page, server: Serve
     expect_drawn(page, "outputs", "result of L0H2")
     expect_param(page, "compare", "L0H2")
     wait_idle(page)
-    page.locator(".st-key-pair .js-plotly-plot").evaluate("plot => plot.dataset.untouched = 'yes'")
+    untouched = watch_drawing(page.locator(".st-key-pair .js-plotly-plot"))
     chips(page).nth(1).click()
     expect_drawn(page, "pair_bars", "query 2 ·robot")
     wait_idle(page)
-    assert page.locator(".st-key-pair .js-plotly-plot").get_attribute("data-untouched") == "yes"
+    assert untouched()
     page.get_by_role("button", name="Add the mean of L0").click()
     expect_drawn(page, "pair", "mean of L0's")
     expect(chips(page).first.locator(".chip")).to_have_count(3)

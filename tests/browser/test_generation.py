@@ -45,6 +45,7 @@ def test_iterations_by_keys_writing_stopping_and_taking_over(page: Page, server:
     expect(page.get_by_text(re.compile("Iteration 7 of 7"))).to_be_visible()
     expect(tokens(page)).to_have_count(7)
 
+    wait_idle(page)
     page.get_by_label("Tokens to write").fill("240")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Write 240").click()

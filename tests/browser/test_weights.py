@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.harness import DESKTOP, PHONE, Server, wait_idle
+from tests.browser.harness import DESKTOP, PHONE, Server, wait_idle, watch_drawing
 
 Serve = Callable[..., Server]
 TEXT = "a robot must obey a robot"
@@ -31,7 +31,7 @@ def open_weights(page: Page, server: Serve) -> None:
 def test_another_layer_and_another_statistic_by_keyboard(page: Page, server: Serve) -> None:
     open_weights(page, server)
     expect(page.locator(".st-key-stack").filter(has_text="block 1").first).to_be_visible()
-    page.locator(".st-key-embedding_weights .js-plotly-plot").evaluate("plot => plot.dataset.untouched = 'yes'")
+    untouched = watch_drawing(page.locator(".st-key-embedding_weights .js-plotly-plot"))
 
     page.get_by_role("radiogroup", name="Layer").get_by_role("radio", name="1").focus()
     page.keyboard.press("ArrowRight")
@@ -39,8 +39,7 @@ def test_another_layer_and_another_statistic_by_keyboard(page: Page, server: Ser
     page.wait_for_function("new URLSearchParams(location.search).get('layer') === '2'")
     expect(page.get_by_role("heading", name="Block 2")).to_be_visible()
     wait_idle(page)
-    untouched = page.locator(".st-key-embedding_weights .js-plotly-plot").get_attribute("data-untouched")
-    assert untouched == "yes"  # the embeddings belong to no layer
+    assert untouched()  # the embeddings belong to no layer
 
     statistic = page.get_by_role("radiogroup", name="Of the weights").get_by_role("radio", name="mean")
     statistic.focus()

@@ -13,7 +13,17 @@ from viz.figures.next_token import next_token_bars
 from viz.focus import head_name
 from viz.pages.charts import chart
 from viz.pages.generation_controls import sampling_controls, writing_controls
-from viz.pages.generation_state import Reading, get_position, get_writing, go_to, is_quick, read, whole_text, write_some
+from viz.pages.generation_state import (
+    Reading,
+    get_position,
+    get_writing,
+    go_to,
+    is_quick,
+    measure,
+    read,
+    whole_text,
+    write_some,
+)
 from viz.pages.generation_words import (
     cache_words,
     check_words,
@@ -45,15 +55,15 @@ def iteration_section(view: View, ticking: bool) -> None:
     with right:
         sampling = sampling_controls()
     writing = get_writing(view).left > 0
-    asked = st.session_state.get("gen_again") is True
-    reading = read(text, position, again=asked or (is_quick(text, position) and not writing))
+    reading = read(text, position)
     choice = choose(reading.step.logits, sampling, position)
     with left:
         cache_part(text, position, reading, choice)
-        if not writing:
-            check(reading)
+        savings = st.container()
     with right:
         next_token_part(text, position, choice, sampling)
+    with savings:  # after the charts, which need not wait for what is measured here
+        savings_part(text, reading, writing=writing)
     if writing:
         write_some(view, sampling)
     still_writing = get_writing(view).left > 0
@@ -113,12 +123,18 @@ def cache_part(text: View, position: int, reading: Reading, choice: Choice) -> N
     n_pos = position + 1
     n_numbers = 2 * config.n_layers * n_pos * config.d_model
     st.markdown(cache_words(config, n_pos, n_numbers, n_numbers * text.trace.k.itemsize))
+
+
+def savings_part(text: View, reading: Reading, *, writing: bool) -> None:
+    """What the cache saves; and, unless more is being written, the iteration against a pass over the whole text."""
+    config, position = text.model.config, reading.step.position
+    asked = st.session_state.get("gen_again") is True
+    if asked or (is_quick(text, position) and not writing):
+        reading = measure(text, reading)
     st.markdown(savings_table(config, position, reading))
     st.caption(saved_words(config, position))
-
-
-def check(reading: Reading) -> None:
-    """The iteration through the cache against a pass over the whole text."""
+    if writing:
+        return
     st.caption(check_words(reading))
     if reading.difference is None:
         st.button("Read the whole text again", key="gen_again")

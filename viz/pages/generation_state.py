@@ -145,22 +145,33 @@ def is_quick(text: View, position: int) -> bool:
     return multiplications(text.model.config, position + 1) <= FREE_MULTIPLICATIONS
 
 
-def read(text: View, position: int, *, again: bool) -> Reading:
-    """The iteration at `position`, run through the cache; with `again` also without it."""
-    trace = text.trace
-    key = (text.revision, position)
+def read(text: View, position: int) -> Reading:
+    """The iteration at `position`, run through the cache."""
     kept: tuple[object, Reading] | None = st.session_state.get("generation_reading")
-    reading = kept[1] if kept is not None and kept[0] == key else None
-    if reading is None:
-        cache = Cache.of(trace, position)
-        with at_the_model():
-            reading = Reading(*timed(lambda: read_next(trace.network, trace.ids[position], cache)[0]))
-    if again and reading.difference is None:
-        with at_the_model() as turn:
-            between = partial(turns().give_way, turn)
-            full, full_ms = timed(
-                lambda: read_again(trace.network, trace.ids[: position + 1], between=between), lambda: turn.waited
-            )
-        reading = replace(reading, full_ms=full_ms, difference=largest_difference(reading.step, full))
-    st.session_state.generation_reading = (key, reading)
+    if kept is not None and kept[0] == (text.revision, position):
+        return kept[1]
+    trace, cache = text.trace, Cache.of(text.trace, position)
+    with at_the_model():
+        reading = Reading(*timed(lambda: read_next(trace.network, trace.ids[position], cache)[0], most_runs=1))
+    return _keep(text, reading)
+
+
+def measure(text: View, reading: Reading) -> Reading:
+    """The iteration run through the cache once more, now timed, and without the cache: what differs, and the times."""
+    trace, position = text.trace, reading.step.position
+    if reading.difference is not None:
+        return reading
+    cache = Cache.of(trace, position)
+    with at_the_model() as turn:
+        between = partial(turns().give_way, turn)
+        _, cached_ms = timed(lambda: read_next(trace.network, trace.ids[position], cache)[0])
+        full, full_ms = timed(
+            lambda: read_again(trace.network, trace.ids[: position + 1], between=between), lambda: turn.waited
+        )
+    difference = largest_difference(reading.step, full)
+    return _keep(text, Reading(reading.step, min(cached_ms, reading.cached_ms), full_ms, difference))
+
+
+def _keep(text: View, reading: Reading) -> Reading:
+    st.session_state.generation_reading = ((text.revision, reading.step.position), reading)
     return reading

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
 
 from model.change_effects import entropy_bits, log_probabilities
 from model.direct import DirectLogits, direct_logits
@@ -28,17 +29,19 @@ LOGIT, LESS_AVERAGE = "The logit itself", "The logit less the average token’s"
 def token_section(view: View) -> None:
     """All of it depends on the chosen token."""
     query = strip(view, [get_focus().head]).query
-    lens_part(view, query)
+    own = view.trace.logits(query)
+    lens_part(view, query, own)
     st.subheader("What one logit is made of", anchor=False)
-    order = ranking(view.trace.logits(query))
+    order = ranking(own)
     token, less_average = choices(view, order.tolist())
     offered = [token, *(token_id for token_id in order[:N_OFFERED].tolist() if token_id != token)]
     parts = direct_logits(view.trace, query, offered, less_average=less_average)
     parts_part(view, parts, query, less_average=less_average)
 
 
-def lens_part(view: View, query: int) -> None:
-    """A row for every place the lens reads, the final LayerNorm and the output matrix put to each."""
+def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> None:
+    """A row for every place the lens reads, the final LayerNorm and the output matrix put to each; `own` are the
+    model's logits."""
     logits = view.trace.lens(query)
     shares = np.exp(log_probabilities(logits))
     orders = np.stack([top(row, N_GUESSES) for row in logits])
@@ -68,7 +71,7 @@ def lens_part(view: View, query: int) -> None:
         f"The model’s guess, **{as_text(label)}**, is on top {_since_words(since, n_layers)}. "
         f"Outlined: where it is among the {N_GUESSES} likeliest."
     )
-    off = float(np.abs(logits[-1] - view.trace.logits(query)).max())
+    off = float(np.abs(logits[-1] - own).max())
     st.caption(
         "Each row takes the residual stream as it is there, and puts the model’s final LayerNorm and output matrix to "
         "it, once, as if the layers that follow did not exist. The last row is the model’s output itself: largest "

@@ -33,7 +33,8 @@ async function draw(holder, state) {
       const { figure, config } = asked;
       await plotly.react(holder, figure.data, { ...figure.layout, uirevision: revision(figure.layout) }, config);
       state.drawn = asked;
-      if (!state.listening) listen(holder, state);
+      holder.dataset.drawings = Number(holder.dataset.drawings ?? 0) + 1;
+      if (!state.observer) listen(holder, state);
     }
   } catch (error) {
     holder.textContent = "This chart could not be drawn. Reload the page to try again.";
@@ -44,18 +45,26 @@ async function draw(holder, state) {
 }
 
 function listen(holder, state) {
-  state.listening = true;
   holder.on("plotly_click", ({ points }) => {
     const [{ curveNumber: curve, pointNumber: point }] = points;
     if (state.drawn.clicks) state.report("click", { revision: state.drawn.revision, curve, point });
   });
   holder.on("plotly_afterplot", () => oneStop(holder));
   oneStop(holder);
+  const frame = holder.closest('[class*="st-key-wide_"]');
+  if (frame) frame.onscroll = () => tellOfMore(frame);
   state.observer = new ResizeObserver(() => {
     const width = holder.clientWidth;
     if (width && width !== holder._fullLayout?.width) state.plotly.Plots.resize(holder);
+    if (frame) tellOfMore(frame);
   });
   state.observer.observe(holder);
+  if (frame) state.observer.observe(frame);
+}
+
+// A chart wider than the screen fades out where there is more of it, for the page's style to show.
+function tellOfMore(frame) {
+  frame.toggleAttribute("data-more", frame.scrollWidth - frame.clientWidth - frame.scrollLeft > 4);
 }
 
 // The toolbar is one stop for the Tab key; the arrow keys go along it.
