@@ -110,6 +110,31 @@ def test_another_head_is_drawn_and_named(page: Page, server: Serve) -> None:
     expect_param(page, "head", "2")
 
 
+CHOOSERS = """() => {
+  const row = document.querySelector('.st-key-choosers');
+  const lines = (selector) => [...row.querySelectorAll(selector)].map((part) => part.getBoundingClientRect());
+  const label = 'label[data-testid=stWidgetLabel]';
+  const kinds = { select: '[data-testid=stSelectbox] [role=group]', buttons: '[role=radio]:first-child',
+    toggle: '[data-testid=stCheckbox]', menu: '[data-testid=stPopoverButton]' };
+  return { labels: lines(label).map(({ top, bottom }) => [top, bottom]),
+    boxes: Object.values(kinds).flatMap(lines).map(({ top, bottom }) => [top, bottom]) };
+}"""
+
+
+def test_choosers_stand_on_one_line(page: Page, server: Serve) -> None:
+    open_app(page, server)
+    row = page.evaluate(CHOOSERS)
+    assert (len(row["labels"]), len(row["boxes"])) == (3, 5)
+    for lines in row.values():
+        assert all(line == pytest.approx(lines[0], abs=0.5) for line in lines), row
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    page.wait_for_function(f"() => {{ const {{ labels }} = ({CHOOSERS})(); return labels[2][0] > labels[1][1] }}")
+    row = page.evaluate(CHOOSERS)  # each label beside its box now
+    for (top, bottom), box in zip(row["labels"], row["boxes"], strict=False):
+        assert (top + bottom) / 2 == pytest.approx(sum(box) / 2, abs=0.5)
+        assert box[1] - box[0] == pytest.approx(40, abs=0.5)
+
+
 def test_a_copied_link_opens_the_same_view(page: Page, server: Serve) -> None:
     open_app(page, server)
     page.get_by_role("radiogroup", name="Layer").get_by_role("radio", name="2").click()
