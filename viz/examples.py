@@ -52,3 +52,11 @@ def _pairs() -> tuple[Pair, ...]:
 
 EXAMPLES = _examples()
 PAIRS = _pairs()
+
+
+def partner_of(text: str) -> str | None:
+    """The other sentence of the first pair that `text` is in; None if it is in none."""
+    for pair in PAIRS:
+        if text in (pair.first, pair.second):
+            return pair.second if text == pair.first else pair.first
+    return None

@@ -44,7 +44,7 @@ class Focus:
     """Model, text, head, chosen query token, the heads beside it, and the text beside the first.
 
     `compare` holds one to three heads, or means over a layer's heads (`MEAN`). `second` is the text to compare with;
-    None stands for the first text itself.
+    None stands for the first text itself, as long as nothing better is known.
     """
 
     model: str

@@ -28,6 +28,8 @@ from viz.plain import as_text
 
 CACHE_VARIABLE = "HEADLIGHT_TRACE_CACHE_MB"
 _DEFAULT_CACHE_MB = 512
+TWO_SENTENCES = "Two sentences"
+"""The page that shows the second text."""
 
 
 class _Drawing(threading.local):
@@ -161,9 +163,23 @@ def show_example(example: Example) -> None:
     st.session_state.text_revision = text_revision() + 1  # also if only the box, not the focus, showed another text
 
 
+def suggest_second(text: str) -> None:
+    """Look at `text` beside the first one, for which nobody has asked: it goes when the first changes elsewhere."""
+    set_focus(get_focus().with_second(text))
+    st.session_state.second_suggested = text
+
+
+def keep_second() -> None:
+    """The text beside the first one is somebody's choice by now."""
+    st.session_state.pop("second_suggested", None)
+
+
 def type_text(text: str) -> None:
     """Look at the text in the sentence box. Who was at its end, or had emptied it, stays at the end while typing on."""
     focus = get_focus()
+    if st.session_state.page != TWO_SENTENCES and focus.second == st.session_state.get("second_suggested"):
+        focus = focus.with_second(None)
+    keep_second()
     at_end = focus.query >= st.session_state.get("n_pos", 0) - 1
     set_focus((focus.with_query(LAST) if at_end else focus).with_text(text), from_box=True)
 

@@ -14,7 +14,9 @@ from model.checkpoint import EMBEDDED, load_model
 from model.sampling import probabilities
 from model.trace import run_trace
 from tests.app.decode import array, charts, panel_values
-from viz.examples import PAIRS
+from viz import session
+from viz.examples import EXAMPLES, PAIRS
+from viz.focus import Focus
 
 OpenApp = Callable[..., AppTest]
 FIRST, SECOND = "a robot must obey a robot", "a man must obey a robot"
@@ -77,7 +79,56 @@ def test_a_left_out_word_and_a_copy_again(open_app: OpenApp) -> None:
     assert "2 “·robot” in the first text only." in said(app)
     assert [data["command"]["query"] for data in strips(app)] == [5, 4]
     app.button(key="copy_first").click().run()
-    assert "second" not in fine(app).query_params
+    assert fine(app).query_params["second"] == FIRST
+
+
+def labels_of(text: str) -> list[str]:
+    tokenizer = load_model(EMBEDDED).tokenizer
+    return [token.label for token in tokenizer.tokens(tokenizer.encode(text))]
+
+
+def second_of(app: AppTest) -> str | None:
+    return fine(app).query_params.get("second")
+
+
+def test_the_first_example_and_each_text_of_a_pair_open_beside_their_partner(open_app: OpenApp) -> None:
+    pair = next(pair for pair in PAIRS if pair.first == EXAMPLES[0].text)
+    app = open_app("two_sentences")
+    assert second_of(app) == pair.second  # so the link says what is shown
+    assert strips(app)[1]["labels"] == labels_of(pair.second)
+    app.button(key="copy_first").click().run()
+    assert second_of(app) == pair.first  # asked for, so it stays
+    app.switch_page("viz/pages/change.py").run()
+    assert second_of(app.switch_page("viz/pages/two_sentences.py").run()) == pair.first
+    assert second_of(open_app("two_sentences", text=pair.second)) == pair.first
+    assert second_of(open_app("two_sentences", text=pair.first, second=FIRST)) == FIRST
+
+
+class State(dict[str, Any]):
+    """A session's state, outside of a run."""
+
+    __getattr__, __setattr__ = dict.__getitem__, dict.__setitem__  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("page", "suggested", "kept"),
+    [
+        ("Attention", "its partner", False),
+        ("Two sentences", "its partner", True),  # not under the hands of who looks at it
+        ("Attention", None, True),  # somebody's choice
+    ],
+)
+def test_a_partner_that_nobody_asked_for_goes_with_its_text(
+    monkeypatch: pytest.MonkeyPatch, page: str, suggested: str | None, kept: bool
+) -> None:
+    focus = Focus(EMBEDDED, SECOND, second="its partner")
+    state = State(page=page, focus=focus, second_suggested=suggested)
+    monkeypatch.setattr(session.st, "session_state", state)
+    session.type_text(FIRST)
+    assert state["focus"].second == ("its partner" if kept else None)
+    state["page"] = "Attention"
+    session.type_text(SECOND)
+    assert state["focus"].second == ("its partner" if kept else None)
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,22 @@
-"""The second text of Two sentences: a copy of the first until somebody changes it, and example pairs."""
+"""The second text of Two sentences: the first one's partner in an example pair, or a copy of it, until somebody changes
+it; and the example pairs."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from viz.components.sentence_box import sentence_box
-from viz.examples import PAIRS, Pair
+from viz.examples import PAIRS, Pair, partner_of
 from viz.focus import LAST, MAX_CHARACTERS
 from viz.plain import as_text
-from viz.session import get_focus, set_focus, write_url
+from viz.session import get_focus, keep_second, set_focus, suggest_second, write_url
 
 
 def second_text() -> str:
     """Draw the second text's box and the example pairs; the text."""
+    if get_focus().second is None and (partner := partner_of(get_focus().text)) is not None:
+        suggest_second(partner)
+        _set_elsewhere()
     focus = get_focus()
     text = focus.text if focus.second is None else focus.second
     changed = focus.second is not None and focus.second != focus.text
@@ -54,14 +58,17 @@ def _set_elsewhere() -> None:
 def _typed() -> None:
     typed = st.session_state.second_box.typed
     if isinstance(typed, dict) and isinstance(typed.get("text"), str):
+        keep_second()
         set_focus(get_focus().with_second(typed["text"]))
 
 
 def _show_pair(pair: Pair) -> None:
+    keep_second()
     set_focus(get_focus().with_text(pair.first).with_second(pair.second).with_query(LAST))
     _set_elsewhere()
 
 
 def _copy() -> None:
-    set_focus(get_focus().with_second(None))
+    keep_second()
+    set_focus(get_focus().with_second(get_focus().text))
     _set_elsewhere()
