@@ -15,6 +15,7 @@ from model.interventions import NO_CHANGES, Changes, Link, Off
 from model.sampling import probabilities
 from model.trace import Trace, run_trace
 from tests.app.decode import array, charts, panel_values
+from viz.pages import sure_guess
 from viz.pages.change_later import MEAN, bits_text
 
 OpenApp = Callable[..., AppTest]
@@ -109,6 +110,20 @@ def test_links_are_cut_from_the_chosen_token(open_app: OpenApp) -> None:
     expected = kl_bits(traced().logits(3), traced(changes=changes).logits(3))
     assert f"= {bits_text(expected)} bits" in said(app)
     assert "links cut: L1H2 4 → 1, L1H2 5 → 2 (rows renormalised)" in said(app)
+
+
+@pytest.mark.parametrize("sure", [0.0, 1.1])
+def test_where_the_model_is_sure_the_nearest_open_token_is_offered(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, sure: float
+) -> None:
+    monkeypatch.setattr(sure_guess, "SURE", sure)
+    monkeypatch.setattr(sure_guess, "open_position", lambda trace, query: 2)
+    app = fine(open_app("change", **HERE))
+    offered = [button for button in app.button if button.key == "open_guess"]
+    assert len(offered) == (sure == 0)
+    if offered:
+        assert offered[0].label.replace("\\", "") == "Go to 3 “·must”, where it is not"
+        assert offered[0].click().run().session_state["focus"].query == 2
 
 
 def test_every_page_marks_what_is_changed_and_shows_the_unchanged_model(open_app: OpenApp) -> None:

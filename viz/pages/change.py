@@ -17,6 +17,7 @@ from viz.pages.change_controls import head_switches, link_cutter
 from viz.pages.change_later import bits_text, later_section
 from viz.pages.charts import chart
 from viz.pages.shell import open_view, strip, theme
+from viz.pages.sure_guess import sure_guess
 from viz.plain import as_text
 from viz.session import View, changed_trace, get_focus
 
@@ -56,6 +57,7 @@ def next_token_part(view: View, changes: Changes, query: int) -> None:
         theme=theme(),
     )
     chart(figure, key="change_next", alt="Next-token probabilities before and after the change")
+    sure_guess(view, query, min(float(before.max()), float(then.max())))
     best = [int(top(row, 1)[0]) for row in (before, then)]
     names = [as_text(view.model.tokenizer.token(token_id).label) for token_id in best]
     bits = kl_bits(*logits)

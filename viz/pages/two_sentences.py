@@ -23,6 +23,7 @@ from viz.pages.pair_matrices import frame_row, pair_matrices
 from viz.pages.sentences_text import second_text
 from viz.pages.sentences_words import alignment_words, next_words, rows_words
 from viz.pages.shell import open_view, strip, theme
+from viz.pages.sure_guess import sure_guess
 from viz.plain import as_text
 from viz.session import View, get_focus, set_focus
 
@@ -80,6 +81,7 @@ def token_section(view: View, second: View, alignment: Alignment, rows: Rows | N
             passes=("first text", "second text"),
         )
         chart(figure, key="sentences_next", alt="Next-token probabilities in the first and in the second text")
+        sure_guess(view, query, min(float(before.max()), float(after.max())))
     with right:
         st.markdown(
             next_words(
