@@ -101,6 +101,7 @@ def test_heads_are_ranked_from_a_token_to_a_token_and_both(open_app: OpenApp) ->
     assert_fine(app)
     assert ranking(app)[:3] == best(every[:, :, 5, 1])
     assert [f"L{layer}H{head}" for layer, head, _ in marks(app)["found"]] == [head for head, _ in ranking(app)]
+    assert json.loads(app.dataframe[0].proto.columns)["weight"]["type_config"]["format"] == "%.3f"
 
     control(app, "Heads by their weight").set_value(TO).run()
     app.selectbox(key="heads_key").set_value(3).run()

@@ -59,6 +59,11 @@ def test_marks_follow_the_token_and_keys_open_heads(page: Page, server: Serve) -
     grid = open_heads(page, server)
     expect(page.get_by_text(re.compile("by the weight that 6 ·robot gives to"))).to_be_visible()
     expect(grid.locator(".mark.found").first).to_be_visible()
+    # The names of the layers, which stay in sight, leave room for what sticks out of the first column.
+    first, layers = grid.locator(".mark.first").bounding_box(), grid.locator(".down").bounding_box()
+    assert first is not None
+    assert layers is not None
+    assert first["x"] - (layers["x"] + layers["width"]) >= 3
     canvas = grid.locator("canvas")
     picture = canvas.evaluate("canvas => canvas.toDataURL()")
     page.get_by_role("button", name="Previous token", exact=True).click()

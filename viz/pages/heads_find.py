@@ -100,7 +100,7 @@ def _list(view: View, found: list[Found], way: str, show: Show) -> None:
         column_config={
             "rank": st.column_config.NumberColumn("Rank", width="small"),
             "head": st.column_config.TextColumn("Head", width="small"),
-            "weight": st.column_config.ProgressColumn("Weight", min_value=0, max_value=1, format="%.3g"),
+            "weight": st.column_config.ProgressColumn("Weight", min_value=0, max_value=1, format="%.3f"),
             "key": st.column_config.TextColumn("On the token"),
         },
     )
