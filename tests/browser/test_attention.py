@@ -35,8 +35,10 @@ def test_stepping_word_by_word(page: Page, server: Serve) -> None:
     open_page(page, server)
     expect(page.locator(".st-key-measures").filter(has_text="L1H1").first).to_be_visible()
     group(page)
-    words = page.get_by_role("radiogroup", name=re.compile("token", re.IGNORECASE)).get_by_role("radio")
+    words = page.get_by_role("radiogroup", name="Choose the word").get_by_role("radio")
     expect(page.get_by_text(re.compile("^word 1 of "))).to_be_visible(timeout=SLOW)
+    expect(page.locator(".legend")).to_contain_text("chosen word")
+    expect(page.get_by_role("button", name="Next word", exact=True)).to_be_visible()
     words.first.focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text(re.compile("^word 2 of "))).to_contain_text("·🤖", timeout=SLOW)
@@ -48,6 +50,7 @@ def test_stepping_word_by_word(page: Page, server: Serve) -> None:
     page.get_by_role("switch", name="Group tokens to words").press("Space")
     expect(page.locator(".st-key-bars .js-plotly-plot").first).to_be_visible(timeout=SLOW)
     expect(page.get_by_text(re.compile("^token 2 of "))).to_be_visible(timeout=SLOW)
+    expect(page.locator(".legend")).to_contain_text("chosen token")
 
 
 @pytest.mark.parametrize("color_scheme", ["dark"])

@@ -105,6 +105,12 @@ class Picture {
     if (hadFocus) this.tabStop.focus({ preventScroll: true });
   }
 
+  showUnit() {
+    const { unit } = this.data;
+    this.element.querySelector(".unit").textContent = `chosen ${unit}`;
+    this.group.setAttribute("aria-label", `Choose the ${unit} whose attention is shown`);
+  }
+
   /** The shown token's row of weights, as they came. */
   row(head) {
     const start = (this.query * (this.query + 1)) / 2;

@@ -78,6 +78,7 @@ class Strip {
     remembered.set(data.id, this.choice);
     this.obey(data);
     this.picture.load(data, rows, this.choice.query);
+    this.showUnit();
     this.showEnds();
     this.showLock();
   }
@@ -186,10 +187,22 @@ class Strip {
 
   // ---------------------------------------------------------------- the buttons
 
+  /** Call a place what it is: a token or a word. */
+  showUnit() {
+    const { unit } = this.data;
+    for (const [button, name, key] of [["previous", "Previous", "left"], ["next", "Next", "right"]]) {
+      this.buttons[button].setAttribute("aria-label", `${name} ${unit}`);
+      this.buttons[button].title = `${name} ${unit} (${key} arrow)`;
+    }
+    this.picture.showUnit();
+    this.showPlaying();
+  }
+
   showPlaying() {
+    if (!this.data) return; // on its way
     const { play } = this.buttons;
     play.classList.toggle("playing", Boolean(this.timer));
-    play.title = this.timer ? "Pause" : "Play: step through the tokens";
+    play.title = this.timer ? "Pause" : `Play: step through the ${this.data.unit}s`;
     play.setAttribute("aria-label", play.title);
   }
 
