@@ -31,6 +31,22 @@ def group(page: Page) -> None:
     wait_idle(page)
 
 
+def click_cell(page: Page, *, row: int, column: int) -> None:
+    """Click a cell of the matrix between words."""
+    plot = page.locator(".st-key-matrix_by_word .js-plotly-plot")
+    plot.scroll_into_view_if_needed()
+    spot = plot.evaluate(
+        """(plot, [row, column]) => {
+            const { xaxis, yaxis, meta } = plot._fullLayout, box = plot.getBoundingClientRect();
+            const [{ x0, y0 }] = meta.tiles;
+            return [box.x + xaxis._offset + xaxis.c2p(x0 + column), box.y + yaxis._offset + yaxis.c2p(y0 + row)];
+        }""",
+        [row, column],
+    )
+    page.mouse.move(*spot)
+    page.mouse.click(*spot)
+
+
 def test_stepping_word_by_word(page: Page, server: Serve) -> None:
     open_page(page, server)
     expect(page.locator(".st-key-measures").filter(has_text="L1H1").first).to_be_visible()
@@ -47,9 +63,14 @@ def test_stepping_word_by_word(page: Page, server: Serve) -> None:
     )
     expect(page).to_have_url(re.compile("[?&]query=2(&|$)"), timeout=SLOW)  # the word's first token
 
+    click_cell(page, row=2, column=1)
+    expect(page.get_by_text(re.compile(r"query 3 “·robot” reads key 2 “·🤖”: \d"))).to_be_visible(timeout=SLOW)
+    expect(words.nth(2)).to_be_checked()
+    expect(page).to_have_url(re.compile(r"[?&]query=([3-9]|\d\d)(&|$)"), timeout=SLOW)  # that word's first token
+
     page.get_by_role("switch", name="Group tokens to words").press("Space")
     expect(page.locator(".st-key-bars .js-plotly-plot").first).to_be_visible(timeout=SLOW)
-    expect(page.get_by_text(re.compile("^token 2 of "))).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(re.compile(r"^token ([3-9]|\d\d) of "))).to_be_visible(timeout=SLOW)
     expect(page.locator(".legend")).to_contain_text("chosen token")
 
 
