@@ -50,7 +50,10 @@ def click_cell(page: Page, *, row: int, column: int) -> None:
 def test_stepping_word_by_word(page: Page, server: Serve) -> None:
     open_page(page, server)
     expect(page.locator(".st-key-measures").filter(has_text="L1H1").first).to_be_visible()
+    parts = page.get_by_text(re.compile("^⟨F0⟩.* is only a part of the character “.?🤖.?”"))
+    expect(parts).to_be_visible()
     group(page)
+    expect(parts).to_be_hidden()
     words = page.get_by_role("radiogroup", name="Choose the word").get_by_role("radio")
     expect(page.get_by_text(re.compile("^word 1 of "))).to_be_visible(timeout=SLOW)
     expect(page.locator(".legend")).to_contain_text("chosen word")

@@ -73,6 +73,17 @@ def test_label_is_text_and_never_markup(open_strip):
     assert strip.page.locator(".cell b").count() == 0
 
 
+def test_parts_of_a_character_are_explained_where_there_are_some(open_strip):
+    said = "is only a part of a character, which this vocabulary spells in several tokens."
+    strip = open_strip(tokens=14)
+    expect(strip.page.locator(".parts")).to_have_text(f"⟨E6⟩⟨A9⟩ {said}")
+    for cell, told in ((13, True), (12, False)):
+        strip.cells.nth(cell).hover()
+        assert ("only a part of a character" in (strip.cells.nth(cell).get_attribute("title") or "")) == told
+    strip = open_strip(tokens=13)
+    expect(strip.page.locator(".parts")).to_be_hidden()
+
+
 def test_weight_is_the_opacity_of_the_key_colour(open_strip):
     strip = open_strip()
     shades = [

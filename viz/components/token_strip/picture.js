@@ -12,6 +12,7 @@ class Picture {
     this.gutter = find(".gutter");
     this.group = find(".cells");
     this.status = find(".status");
+    this.parts = find(".parts");
     this.cells = [];
     this.chosen = 0; // the chosen token
     this.query = 0; // the token whose attention is shown: the chosen one, or the one under the pointer
@@ -98,6 +99,8 @@ class Picture {
     this.element.classList.toggle("long", labels.length > 256);
     this.element.style.setProperty("--lines", heads.length + 1);
     this.names.replaceChildren(heads.length > 1 ? "Heads " : "Head ", ...heads.map((name) => make("b", "", name)));
+    this.parts.textContent = sayParts(labels);
+    this.parts.hidden = !this.parts.textContent;
     this.shown = null;
     this.measured = null;
     requestAnimationFrame(() => this.measure());
@@ -202,7 +205,10 @@ class Picture {
 
   /** What the pointer says of a cell. */
   hint(cell) {
-    cell.title = [`${cell.index + 1} · ${isolate(this.data.titles[cell.index])}`, ...this.looks(cell.index, this.query)].join("\n");
+    const { titles, labels } = this.data;
+    const lines = [`${cell.index + 1} · ${isolate(titles[cell.index])}`, ...this.looks(cell.index, this.query)];
+    if (isPart(labels[cell.index])) lines.splice(1, 0, "only a part of a character, not a whole one");
+    cell.title = lines.join("\n");
   }
 
   /** How much the token at `query` looks at token `i`, exactly. */

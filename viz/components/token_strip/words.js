@@ -60,3 +60,26 @@ function describeLook(row, query, scale) {
   return pieces;
 }
 
+const BYTES = /(?:\u27e8[0-9A-F]{2}\u27e9)+/; // how labels show bytes that are no whole character; typed text never is
+
+/** Whether a label shows only a part of a character. */
+const isPart = (label) => BYTES.test(label);
+
+/** The character that the first bytes in the labels begin, itself or by number; "" where it is not all there. */
+function firstSplit(labels) {
+  const run = labels.join("").match(BYTES)?.[0] ?? "";
+  const bytes = Uint8Array.from(run.match(/[0-9A-F]{2}/g) ?? [], (byte) => parseInt(byte, 16));
+  const length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
+  const text = new TextDecoder().decode(bytes.slice(0, length));
+  if (bytes.length < length || text.includes("\ufffd")) return "";
+  const number = text.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+  return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(text) ? `\u201c${isolate(text)}\u201d` : `U+${number}`;
+}
+
+/** What tokens are that show bytes, in one sentence; "" where there are none. */
+function sayParts(labels) {
+  const part = labels.find(isPart)?.match(BYTES)[0];
+  if (part === undefined) return "";
+  const character = firstSplit(labels);
+  return `${part} is only a part of ${character ? `the character ${character}` : "a character"}, which this vocabulary spells in several tokens.`;
+}
