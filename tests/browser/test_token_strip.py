@@ -166,6 +166,11 @@ def test_long_text_keeps_the_chosen_token_in_view_and_the_page_still(open_strip)
         assert box["y"] <= cell["y"] + 1
         assert cell["y"] + cell["height"] <= box["y"] + box["height"] + 1
         assert strip.page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
+        expect(strip.page.locator(".frame")).to_have_class(f"frame {'below' if query == 0 else 'above'}")
+    # The box ends with the chips of a line, which fade: half of it says that there is more below.
+    bottom = strip.page.locator(".scroll").evaluate("box => box.getBoundingClientRect().bottom")
+    ends = strip.page.locator(".chip").evaluate_all("chips => chips.map(chip => chip.getBoundingClientRect().bottom)")
+    assert min(abs(end - bottom) for end in ends) < 4
     strip.page.keyboard.press("End")
     # Cells out of view are brought up to date in spare time.
     expect(strip.cells.first).to_have_attribute("aria-label", re.compile("about 0.0"))

@@ -8,6 +8,7 @@ class Picture {
     this.element = element;
     const find = (selector) => element.querySelector(selector);
     this.names = find(".names");
+    this.frame = find(".frame");
     this.scroll = find(".scroll");
     this.gutter = find(".gutter");
     this.group = find(".cells");
@@ -20,6 +21,7 @@ class Picture {
     this.at = 0; // where the box is scrolled to; kept, because asking makes the browser lay out
     this.scroll.onscroll = () => {
       this.at = this.scroll.scrollTop;
+      this.fade();
       this.paintView();
     };
     this.observer = new ResizeObserver(() => this.measure());
@@ -240,10 +242,34 @@ class Picture {
   measure() {
     if (this.cells.length === 0) return; // the weights are still on their way
     const cells = this.cells.map((cell) => ({ top: cell.offsetTop, height: cell.offsetHeight }));
-    this.measured = { cells, view: this.scroll.clientHeight };
+    this.measured = { cells, ...this.cutLines(cells) };
     this.at = this.scroll.scrollTop;
     this.reveal();
+    this.fade();
     this.nameLines(cells);
+  }
+
+  /** Make the box end at the middle of a line where not all lines fit: chips that fade say that more come below. */
+  cutLines(cells) {
+    const { scroll } = this;
+    scroll.style.removeProperty("--view");
+    const [most, total, first] = [scroll.clientHeight, scroll.scrollHeight, cells[0].top];
+    const second = cells.find(({ top }) => top > first);
+    if (total <= most || !second) return { view: most, total, line: 0, half: 0 };
+    const line = second.top - first;
+    const { chip } = this.cells[0].looks[0];
+    const half = chip.offsetTop + chip.offsetHeight;
+    const lines = Math.max(Math.floor((most - first - half) / line), 1);
+    scroll.style.setProperty("--view", `${first + lines * line + half}px`);
+    return { view: scroll.clientHeight, total, line, half };
+  }
+
+  /** Show at which edges of the box lines go on. */
+  fade() {
+    if (!this.measured) return;
+    const { view, total } = this.measured;
+    this.frame.classList.toggle("above", this.at > 1);
+    this.frame.classList.toggle("below", this.at + view < total - 1);
   }
 
   /** Write the heads' names at the left of each line of cells, when there are several heads. */
@@ -261,15 +287,13 @@ class Picture {
     this.gutter.replaceChildren(...tags);
   }
 
-  /** Keep the chosen cell in view by scrolling the box, never the page. */
+  /** Keep the chosen cell's line in view, clear of the half line below, by scrolling the box, never the page. */
   reveal() {
     if (!this.measured) return;
-    const { cells, view } = this.measured;
-    const { top, height } = cells[this.chosen];
-    let to = this.at;
-    if (top < to) to = Math.max(top - 8, 0);
-    else if (top + height > to + view) to = top + height - view + 8;
-    if (to !== this.at) this.scroll.scrollTop = this.at = to;
+    const { cells, view, total, line, half } = this.measured;
+    const above = cells[this.chosen].top - cells[0].top; // the height of the lines above it
+    const least = Math.min(above + cells[0].top + line + half, total) - view;
+    const to = Math.min(Math.max(this.at, least), above);
+    if (Math.abs(to - this.at) > 1) this.scroll.scrollTop = this.at = to;
   }
 }
-
