@@ -24,6 +24,8 @@ FOCUSES = st.builds(
     compare=st.lists(HEADS | st.tuples(st.integers(0, 99), st.just(MEAN)), min_size=1, max_size=3).map(tuple),
     start_token=st.booleans(),
     second=st.none() | st.text(max_size=200).map(clean_text),
+    by_word=st.booleans(),
+    without_first=st.booleans(),
 )
 
 
@@ -62,6 +64,9 @@ def test_how_a_link_is_written():
         "text": "A robot must obey.",
     }
     assert "start" not in DEFAULT.with_start_token(False).to_params()
+    read = DEFAULT.with_reading(by_word=True).with_reading(without_first=True)
+    assert read.to_params() == DEFAULT.to_params() | {"words": "1", "hide": "1"}
+    assert read.with_reading(by_word=False, without_first=False) == DEFAULT
 
 
 def test_a_text_up_to_1000_bytes_is_readable_in_the_link():
@@ -118,6 +123,7 @@ def test_what_a_link_does_not_say_comes_from_the_default():
     assert _read(layer="7") == (dataclasses.replace(DEFAULT, head=(7, 3)), [])
     assert _read(compare="L0H9", query="1") == (dataclasses.replace(DEFAULT, compare=((0, 9),), query=0), [])
     assert _read(start="0") == (dataclasses.replace(DEFAULT, start_token=False), [])
+    assert _read(words="1", hide="yes") == (DEFAULT.with_reading(by_word=True), [])
 
 
 # --- what a link says wrongly --------------------------------------------------------------------------------------
@@ -219,7 +225,7 @@ def test_bytes_that_are_no_text_become_replacement_characters():
     assert _read(textz=_packed(b"a\xffb"))[0].text == "a\ufffdb"
 
 
-NAMES = ["model", "layer", "head", "query", "compare", "start", "text", "textz", "second", "secondz", "other"]
+NAMES = [*DEFAULT.to_params(), "textz", "second", "secondz", "words", "hide", "other"]
 LINKS = st.dictionaries(st.sampled_from(NAMES), st.text(max_size=30) | st.integers().map(str))
 
 

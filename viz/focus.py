@@ -41,10 +41,11 @@ def clean_text(text: str) -> str:
 
 @dataclass(frozen=True)
 class Focus:
-    """Model, text, head, chosen query token, the heads beside it, and the text beside the first.
+    """Model, text, head, chosen query token, the heads beside it, the text beside the first, and how patterns are read.
 
     `compare` holds one to three heads, or means over a layer's heads (`MEAN`). `second` is the text to compare with;
-    None stands for the first text itself, as long as nothing better is known.
+    None stands for the first text itself, as long as nothing better is known. `by_word` reads words instead of tokens
+    where a page can, and `without_first` leaves the first token's weights out.
     """
 
     model: str
@@ -54,6 +55,8 @@ class Focus:
     compare: tuple[Head, ...] = ((0, 1),)
     start_token: bool = False
     second: str | None = None
+    by_word: bool = False
+    without_first: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.compare) <= MOST_BESIDE:
@@ -83,6 +86,14 @@ class Focus:
     def with_second(self, text: str | None) -> Focus:
         """The same view with another text to compare with; None for a copy of the first."""
         return replace(self, second=None if text is None else clean_text(text))
+
+    def with_reading(self, *, by_word: bool | None = None, without_first: bool | None = None) -> Focus:
+        """The same view, its patterns read in another way."""
+        return replace(
+            self,
+            by_word=self.by_word if by_word is None else by_word,
+            without_first=self.without_first if without_first is None else without_first,
+        )
 
     def with_start_token(self, on: bool) -> Focus:
         """The same view with or without the start token in front; the chosen query token stays the same word."""
@@ -117,8 +128,8 @@ class Focus:
         }
         if self.query != LAST:
             params["query"] = str(self.query + 1)
-        if self.start_token:
-            params["start"] = "1"
+        switches = {"start": self.start_token, "words": self.by_word, "hide": self.without_first}
+        params |= {name: "1" for name, on in switches.items() if on}
         room = _MAX_LINK
         for prefix, text in (("text", self.text), ("second", self.second)):
             if text is not None:
@@ -158,7 +169,12 @@ class Focus:
         start = params["start"] == "1" if "start" in params else default.start_token and not carries_text
         shown = default.text if text is None else clean_text(text)
         beside = None if second is None else clean_text(second)
-        return cls(params.get("model", default.model), shown, head, query, compare, start, beside), notices
+        by_word, without_first = (
+            params[name] == "1" if name in params else otherwise
+            for name, otherwise in (("words", default.by_word), ("hide", default.without_first))
+        )
+        model = params.get("model", default.model)
+        return cls(model, shown, head, query, compare, start, beside, by_word, without_first), notices
 
     def correction(self, wanted: Focus) -> list[str]:
         """What `clamped` had to change in `wanted`, in words."""

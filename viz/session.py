@@ -158,8 +158,10 @@ def set_focus(focus: Focus, *, from_box: bool = False) -> None:
 
 
 def show_example(example: Example) -> None:
-    """Look at an example's sentence, head and token with the model that is chosen now."""
-    set_focus(_focus_on(example, get_focus().model))
+    """Look at an example's sentence, head and token with the model, and read in the way, that is chosen now."""
+    focus = get_focus()
+    reading = {"by_word": focus.by_word, "without_first": focus.without_first}
+    set_focus(_focus_on(example, focus.model).with_reading(**reading))
     st.session_state.text_revision = text_revision() + 1  # also if only the box, not the focus, showed another text
 
 

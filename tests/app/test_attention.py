@@ -121,6 +121,10 @@ def test_words_are_read_instead_of_tokens(open_app: OpenApp) -> None:
     np.testing.assert_allclose(array(bars["y"]), expected[2, :3], atol=1e-6)
     assert app.query_params["query"] == "5"  # still the token that was chosen
     assert any("**4 words**" in markdown.value for markdown in app.markdown)
+    again = open_app(**dict(app.query_params))  # and the link opens the same view
+    assert (strip_data(again)["labels"], toggles(again)[GROUP]) == (strip["labels"], True)
+    app.button(key="example_1").click().run()
+    assert (app.query_params["words"], app.session_state["focus"].by_word) == ("1", True)
 
 
 def test_what_grouping_would_not_change_is_not_offered(open_app: OpenApp) -> None:
@@ -160,6 +164,9 @@ def test_a_head_that_rests_on_the_first_token_says_so_and_can_be_read_without(op
     next(control for control in app.segmented_control if control.label == "Head").set_value(0).run()
     assert strip_data(app)["heads"] == ["L1H0 without token 1"]  # it holds, and stays marked, until it is switched off
     assert toggles(app)[HIDE] is True
+    assert app.query_params["hide"] == "1"
+    assert toggles(open_sink(layer="1", head="0", hide="1"))[HIDE] is True
+    assert HIDE not in toggles(open_sink(layer="1", head="0", hide="x"))
 
 
 def test_other_heads_are_not_said_to_rest(open_sink: OpenApp) -> None:

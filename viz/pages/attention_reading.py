@@ -110,17 +110,23 @@ def choose_reading(view: View) -> Reading:
     start = [0] if view.ids[0] == view.model.tokenizer.start_id else []
     words = group_words([token.bytes for token in view.tokens], alone=start)
     pattern = view.trace.pattern(*view.focus.head)
-    sink, hides, groups = is_sink(pattern), bool(st.session_state.get(HIDE)), not words.are_tokens
+    sink, hides, groups = is_sink(pattern), view.focus.without_first, not words.are_tokens
+    st.session_state[GROUP], st.session_state[HIDE] = view.focus.by_word, hides
     if not (sink or hides or groups):
         return Reading(view, None, False)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="reading"):
         if groups:
-            groups = st.toggle("Group tokens to words", key=GROUP, persist_state="session", help=as_text(RULE))
+            groups = st.toggle(
+                "Group tokens to words",
+                key=GROUP,
+                on_change=lambda: set_focus(get_focus().with_reading(by_word=st.session_state[GROUP])),
+                help=as_text(RULE),
+            )
         if sink or hides:
             hides = st.toggle(
                 "Hide token 1 and renormalise",
                 key=HIDE,
-                persist_state="session",
+                on_change=lambda: set_focus(get_focus().with_reading(without_first=st.session_state[HIDE])),
                 help="The weights on token 1 are left out, and the others of each row scaled up to add up to 1 again. "
                 "That is no longer what the model used. A row without any other weight stays as it is.",
             )
