@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model import hub, packed
-from model.checkpoint import CONFIG_FILE, EMBEDDED, LoadedModel, Source, find_folder, load_folder, load_model
+from model.checkpoint import (
+    CONFIG_FILE,
+    EMBEDDED,
+    EMBEDDED_FOLDER,
+    LoadedModel,
+    Source,
+    find_folder,
+    load_folder,
+    load_model,
+)
 from model.errors import CheckpointError
 from model.gpt2 import GPT2
 
@@ -60,7 +69,7 @@ class ModelLibrary:
             return self._loaded[name]
 
     def open_folder(self, path: Path | str) -> LoadedModel:
-        """Load the model in the folder `path` and make it known under the folder's name.
+        """Load the model in the folder `path` and make it known under the folder's name, or the one it has already.
 
         Raises: as `get`.
         """
@@ -69,6 +78,8 @@ class ModelLibrary:
             raise CheckpointError(f"There is no folder {path}; give the folder that holds {CONFIG_FILE}.")
         folder = folder.resolve()
         with self._lock:
+            if (known := _known_name(folder)) is not None:
+                return self.get(known)
             name = _free_name(folder, self._folders())
             model = load_folder(folder, name=name)
             self._opened[name] = folder
@@ -103,7 +114,8 @@ class ModelLibrary:
         for parent in _parents():
             for config in sorted(parent.glob(f"*/{CONFIG_FILE}")):
                 folder = config.parent.resolve()
-                found[_free_name(folder, found)] = folder
+                if folder != EMBEDDED_FOLDER.resolve():
+                    found[_free_name(folder, found)] = folder
         return found
 
 
@@ -124,10 +136,20 @@ def _check_inside(folder: Path, parents: list[Path]) -> None:
             )
 
 
+def _known_name(folder: Path) -> str | None:
+    """What the model in `folder` is called where it is the embedded one, or one of Hugging Face's cache; else None."""
+    if folder == EMBEDDED_FOLDER.resolve():
+        return EMBEDDED
+    return next((name for name in hub.local_models() if hub.local_folder(name).resolve() == folder), None)
+
+
 def _free_name(folder: Path, taken: dict[str, Path]) -> str:
     """The name `folder` has in `taken`, or a free one: its own, with a number where another model has that."""
+    for name, known in taken.items():
+        if known == folder:
+            return name
     name, number = folder.name, 1
-    while name in (EMBEDDED, *hub.SUGGESTED) or taken.get(name, folder) != folder:
+    while name in (EMBEDDED, *hub.SUGGESTED) or name in taken:
         number += 1
         name = f"{folder.name} ({number})"
     return name

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model.checkpoint import EMBEDDED, EMBEDDED_FOLDER
 from tests.models import make_config, random_network, write_checkpoint
 
 OpenApp = Callable[..., AppTest]
@@ -26,6 +27,14 @@ def test_a_folder_is_opened_however_its_path_was_copied(open_app: OpenApp, tmp_p
     app = open_folder(open_app("models"), f" {quote}{folder}{quote} ")
     assert not app.error
     assert app.session_state.focus.model == "mine"
+
+
+def test_the_embedded_models_own_folder_is_the_embedded_model(open_app: OpenApp) -> None:
+    app = open_folder(open_app("models"), str(EMBEDDED_FOLDER))
+    assert not app.error
+    assert app.session_state.focus.model == EMBEDDED
+    assert EMBEDDED in app.selectbox(key="models_box").options
+    assert f"{EMBEDDED} (2)" not in app.selectbox(key="models_box").options
 
 
 @pytest.mark.parametrize("path", ["nowhere", "'", '""'])

@@ -10,9 +10,9 @@ import pytest
 import torch
 from huggingface_hub import constants
 
-from model import checkpoint, packed
+from model import checkpoint, hub, packed
 from model import library as module
-from model.checkpoint import EMBEDDED
+from model.checkpoint import EMBEDDED, EMBEDDED_FOLDER
 from model.errors import CheckpointError, ConfigError
 from model.gpt2 import GPT2
 from model.library import Entry, ModelLibrary
@@ -130,6 +130,23 @@ def test_a_name_that_is_taken_gets_a_number(shelf, tmp_path):
     assert models.get("a").folder == shelf / "a"
     assert models.get("a (3)").folder == tmp_path / "two" / "a"
     assert models.get(EMBEDDED).source == "embedded"
+
+
+def test_a_folder_that_is_there_already_is_not_there_twice(shelf, tmp_path, monkeypatch):
+    models = ModelLibrary()
+    (tmp_path / "link").symlink_to(EMBEDDED_FOLDER)
+    for path in (EMBEDDED_FOLDER, f"{EMBEDDED_FOLDER}/../{EMBEDDED}", tmp_path / "link"):
+        assert models.open_folder(path) is models.get(EMBEDDED)
+    write_checkpoint(tmp_path / "else" / "mine", random_network(seed=5))
+    (tmp_path / "mine").symlink_to(tmp_path / "else" / "mine")
+    assert {models.open_folder(path).name for path in (tmp_path / "mine", tmp_path / "else" / "mine")} == {"mine"}
+    monkeypatch.setattr(hub, "local_models", lambda: ["gpt2"])
+    monkeypatch.setattr(hub, "local_folder", lambda name: tmp_path / "cached" / "0123abc")
+    write_checkpoint(tmp_path / "cached" / "0123abc", random_network(seed=6))
+    assert models.open_folder(tmp_path / "cached" / "0123abc") is models.get("gpt2")
+    assert [entry.name for entry in models.entries()] == [EMBEDDED, "mine", "a", "b", "c", "gpt2"]
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(EMBEDDED_FOLDER.parent))
+    assert [entry.name for entry in ModelLibrary().entries()] == [EMBEDDED, "gpt2"]
 
 
 def test_models_of_equal_names_in_two_folders_are_both_there(shelf, tmp_path, monkeypatch):
