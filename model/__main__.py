@@ -15,6 +15,7 @@ from model.trace_file import PARTS, USUAL_PARTS, contents_of, megabytes, save_tr
 
 _TRACE = """\
 Run a model over a text and write all it computed on the way into one .safetensors file.
+Of a text longer than the model's context the first tokens that fit are traced.
 
 Always in it: embed, pos_embed, resid_pre, q, k, v, z, attn_out, resid_mid, mlp_out, resid_post.
 Unless left out: attn_scores (before the mask), pattern, mlp_pre, mlp_post, logits.
@@ -95,7 +96,12 @@ def _trace(given: argparse.Namespace) -> None:
     model = load_model(given.model)
     if given.start_token and model.tokenizer.start_id is None:
         raise TextError(f"{model.name} has no start token; leave --start-token out.")
-    ids = model.tokenizer.encode(text, start_token=given.start_token)
+    n_ctx, whole = model.config.n_ctx, model.tokenizer.encode(text, start_token=given.start_token)
+    ids = whole[:n_ctx]
+    if len(whole) > n_ctx:
+        sys.stderr.write(
+            f"The text has {len(whole):,} tokens; {model.name} reads {n_ctx:,}: the first {n_ctx:,} are traced.\n"
+        )
     trace = run_trace(model.network, ids)
     parts = [part for part in USUAL_PARTS if part not in given.left_out] + ["result"] * given.result
     contents = contents_of(trace, layers=given.layers, parts=parts)

@@ -165,7 +165,6 @@ def test_the_command_writes_the_same_file(tmp_path: Path, folder: Path, capsys: 
     [
         (["the", "--layers", "7"], 1, "There is no layer 7"),
         (["", "--no-mlp"], 1, "type at least one character"),
-        (["the " * 40], 1, "reads at most 32"),
         (["the", "--model", "/no/such/folder"], 1, "neither a folder"),
         (["the", "--out", "/no/such/folder/t"], 1, "cannot be written"),
         (["the", "--layers", "a"], 2, "is no list of layers"),
@@ -185,6 +184,20 @@ def test_a_mistake_is_one_clear_line(
     assert said in lines[-1]
     assert code == 2 or len([line for line in lines if line.startswith("python -m model:")]) == 1
     assert not (tmp_path / "t").exists()
+
+
+def test_of_a_text_too_long_the_first_tokens_are_traced_and_that_is_said(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", "the " * 40, "--model", str(folder), "--out", str(tmp_path / "t"), "--start-token"]) == 0
+    model = load_model(folder)
+    ids = model.tokenizer.encode("the " * 40, start_token=True)
+    first, then = capsys.readouterr().err.strip().splitlines()
+    assert first == f"The text has {len(ids):,} tokens; {folder.name} reads 32: the first 32 are traced."
+    assert "32 tokens" in then
+    arrays, metadata = read_trace(tmp_path / "t")
+    assert metadata["ids"] == list(ids[:32])
+    np.testing.assert_array_equal(arrays["z"], run_trace(model.network, ids[:32]).z)
 
 
 def test_help_names_the_tensors(capsys: pytest.CaptureFixture[str]) -> None:
