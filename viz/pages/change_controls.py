@@ -44,6 +44,7 @@ def head_switches(view: View) -> None:
             format_func=head_name,
             key=key,
             max_selections=MOST,
+            select_all=False,  # else Enter takes every match: for L0H1 also L0H10
             placeholder="None; type a head such as L0H1",
             on_change=partial(_heads_chosen, key, off_by),
         )
@@ -83,6 +84,7 @@ def link_cutter(view: View) -> None:
         format_func=lambda link: f"{link_name(link)} {view.labels[link.key]}",
         key="change_cuts",
         max_selections=MOST,
+        select_all=False,  # else Enter takes every match
         placeholder="None; choose keys that the query reads",
         on_change=chosen,
     )
