@@ -48,7 +48,9 @@ class ModelLibrary:
         self._max_loaded, self._on_unload = max_loaded, on_unload
         self._loaded: OrderedDict[str, LoadedModel] = OrderedDict()
         self._opened: dict[str, Path] = {}
-        self._lock = threading.RLock()
+        self._loading: dict[str, threading.Lock] = {}
+        self._opening = threading.Lock()
+        self._lock = threading.Lock()  # for a moment only: who has a model never waits for another's to load
 
     def entries(self) -> list[Entry]:
         """Every model that `get` can load now, the embedded one first."""
@@ -63,10 +65,22 @@ class ModelLibrary:
             ConfigError, TokenizerError: its other files are.
         """
         with self._lock:
-            if name not in self._loaded:
-                self._keep(self._load(name))
-            self._loaded.move_to_end(name)
-            return self._loaded[name]
+            if model := self._found(name):
+                return model
+            loading = self._loading.setdefault(name, threading.Lock())
+        with loading:
+            try:
+                with self._lock:
+                    if model := self._found(name):
+                        return model
+                model = self._load(name)
+                with self._lock:
+                    self._keep(model)
+            finally:
+                with self._lock:
+                    self._loading.pop(name, None)
+            _pack(model)
+            return model
 
     def open_folder(self, path: Path | str) -> LoadedModel:
         """Load the model in the folder `path` and make it known under the folder's name, or the one it has already.
@@ -77,16 +91,21 @@ class ModelLibrary:
         if folder is None:
             raise CheckpointError(f"There is no folder {path}; give the folder that holds {CONFIG_FILE}.")
         folder = folder.resolve()
-        with self._lock:
-            if (known := _known_name(folder)) is not None:
-                return self.get(known)
+        if (known := _known_name(folder)) is not None:
+            return self.get(known)
+        with self._opening:  # one at a time: two folders of one name get two names
             name = _free_name(folder, self._folders())
             model = load_folder(folder, name=name)
-            self._opened[name] = folder
-            if name in self._loaded:  # the folder's files may have changed since
-                self._on_unload(self._loaded.pop(name).network)
-            self._keep(model)
+            with self._lock:
+                self._opened[name] = folder
+                self._keep(model)
+            _pack(model)
             return model
+
+    def _found(self, name: str) -> LoadedModel | None:
+        if name in self._loaded:
+            self._loaded.move_to_end(name)
+        return self._loaded.get(name)
 
     def _load(self, name: str) -> LoadedModel:
         folders = self._folders()
@@ -99,15 +118,11 @@ class ModelLibrary:
         return load_folder(hub.local_folder(name), name=name, source="hub")
 
     def _keep(self, model: LoadedModel) -> None:
+        if model.name in self._loaded:  # its folder's files may have changed since
+            self._on_unload(self._loaded.pop(model.name).network)
         self._loaded[model.name] = model
         while len(self._loaded) > self._max_loaded:
             self._on_unload(self._loaded.popitem(last=False)[1].network)
-        n_bytes = model.network.packable_bytes
-        if packed.wanted(n_bytes):
-            packing = threading.Thread(target=model.network.pack, name=f"packing {model.name}", daemon=True)
-            packing.start()
-            if n_bytes <= _PACKED_AT_ONCE:
-                packing.join()
 
     def _folders(self) -> dict[str, Path]:
         found: dict[str, Path] = dict(self._opened)
@@ -117,6 +132,15 @@ class ModelLibrary:
                 if folder != EMBEDDED_FOLDER.resolve():
                     found[_free_name(folder, found)] = folder
         return found
+
+
+def _pack(model: LoadedModel) -> None:
+    n_bytes = model.network.packable_bytes
+    if packed.wanted(n_bytes):
+        packing = threading.Thread(target=model.network.pack, name=f"packing {model.name}", daemon=True)
+        packing.start()
+        if n_bytes <= _PACKED_AT_ONCE:
+            packing.join()
 
 
 def _parents() -> list[Path]:

@@ -201,6 +201,28 @@ def test_sessions_at_once_load_a_model_once(shelf, loads):
     assert all(model is found[0] for model in found)
 
 
+@pytest.mark.parametrize("how", ["get", "open_folder"])
+def test_who_has_a_model_does_not_wait_for_another_to_load(shelf, monkeypatch, how):
+    models, begun, go_on = ModelLibrary(), threading.Event(), threading.Event()
+    a, load_folder = models.get("a"), module.load_folder
+
+    def slow(folder, *, name=None, source="folder"):
+        begun.set()
+        assert go_on.wait(10)
+        return load_folder(folder, name=name, source=source)
+
+    monkeypatch.setattr(module, "load_folder", slow)
+    with ThreadPoolExecutor(2) as pool:
+        b = pool.submit(getattr(models, how), "b" if how == "get" else shelf / "b")
+        try:
+            assert begun.wait(10)
+            assert pool.submit(models.get, "a").result(timeout=5) is a
+            assert not b.done()
+        finally:
+            go_on.set()
+        assert b.result() is models.get("b")
+
+
 # --- packing --------------------------------------------------------------------------------------------------------
 
 
