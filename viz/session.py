@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from model.checkpoint import EMBEDDED, LoadedModel
-from model.errors import BusyError, CheckpointError, HeadlightError, TextError
+from model.errors import BusyError, HeadlightError, TextError
 from model.interventions import Changes
 from model.library import ModelLibrary
 from model.tokenizer import Token
@@ -246,8 +246,8 @@ def current_model() -> LoadedModel:
         before = st.session_state.get("shown_model", EMBEDDED)
         if before == focus.model:
             raise
-        notice = "The link's model is not here" if isinstance(error, CheckpointError) else "The model cannot be shown"
-        st.session_state.setdefault("notices", []).append(f"{notice}: {error}")
+        notice = f"{focus.model} cannot be shown, so {before} is. {error}"
+        st.session_state.setdefault("notices", []).append(notice)
         model = library().get(before)
     st.session_state.shown_model = model.name
     st.session_state.focus = focus.with_model(model.name)
