@@ -216,6 +216,17 @@ def test_the_same_text_can_be_typed_again_after_an_example(page: Page, server: S
         wait_idle(page)
 
 
+def test_a_text_that_the_box_cuts_off_says_so(page: Page, server: Serve) -> None:
+    open_app(page, server)
+    box = page.get_by_label("Your text")
+    box.focus()
+    page.keyboard.insert_text("a robot must " * 2_000)
+    expect(page.get_by_text("20,000 characters: no more fit in here")).to_be_visible()
+    expect(page.get_by_text(re.compile("The text has [0-9,]+ tokens"))).to_be_visible()
+    box.fill("a robot")
+    expect(page.get_by_text("no more fit in here")).to_have_count(0)
+
+
 def test_a_new_text_opens_at_its_last_token(page: Page, server: Serve) -> None:
     open_app(page, server)
     box = page.get_by_label("Your text")

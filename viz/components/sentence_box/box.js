@@ -3,6 +3,15 @@ const PAUSE_MS = 300;
 // Who leaves the box may be on the way to another page: Streamlit drops that click if the text is sent at the same time.
 const LEAVING_MS = 700;
 
+// The browser cuts a longer text without a word, so the hint says it.
+function showHint({ area, hint }) {
+  const full = area.value.length >= area.maxLength;
+  hint.classList.toggle("full", full);
+  hint.textContent = full
+    ? `${area.maxLength.toLocaleString("en")} characters: no more fit in here`
+    : "Shift + Enter starts a new line";
+}
+
 function build(parent) {
   const frame = document.createElement("div");
   const label = document.createElement("label");
@@ -15,12 +24,11 @@ function build(parent) {
   area.placeholder = "Type a sentence";
   hint.className = "hint";
   hint.id = "hint";
-  hint.textContent = "Shift + Enter starts a new line";
   area.setAttribute("aria-describedby", "hint");
   frame.className = "frame";
   frame.append(label, area, hint);
   parent.append(frame);
-  return { area, label, timer: 0, sent: null, revision: null };
+  return { area, label, hint, timer: 0, sent: null, revision: null };
 }
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -42,7 +50,9 @@ export default function ({ data, parentElement, setStateValue }) {
     clearTimeout(box.timer);
     area.value = box.sent = data.text;
   }
+  showHint(box);
   area.oninput = (event) => {
+    showHint(box);
     clearTimeout(box.timer);
     if (!event.isComposing) box.timer = setTimeout(send, PAUSE_MS);
   };
