@@ -67,6 +67,15 @@ def test_percentages_and_words_are_the_articles(open_strip):
     expect(strip.cells.nth(12)).to_have_attribute("aria-label", re.compile("masked"))
 
 
+def test_what_the_pointer_says_follows_the_chosen_token(open_strip):
+    strip = open_strip()
+    strip.cells.nth(7).click()
+    strip.cells.nth(12).hover()
+    expect(strip.cells.nth(12)).to_have_attribute("title", re.compile("masked"))
+    strip.page.keyboard.press("End")
+    expect(strip.cells.nth(12)).to_have_attribute("title", re.compile(r"L3H7 [0-9.]+%"))
+
+
 def test_label_is_text_and_never_markup(open_strip):
     strip = open_strip()
     expect(strip.cells.nth(9).locator("bdi")).to_have_text("<b>bold</b>")

@@ -133,6 +133,7 @@ class Picture {
     this.paintView();
     this.mark();
     this.say();
+    if (this.hinted?.isConnected) this.hint(this.hinted);
   }
 
   paintView() {
@@ -205,8 +206,9 @@ class Picture {
     if (cell.name !== name) cell.setAttribute("aria-label", (cell.name = name));
   }
 
-  /** What the pointer says of a cell. */
+  /** What the pointer says of a cell; kept true while it rests there and the token changes. */
   hint(cell) {
+    this.hinted = cell;
     const { titles, labels } = this.data;
     const lines = [`${cell.index + 1} · ${isolate(titles[cell.index])}`, ...this.looks(cell.index, this.query)];
     if (isPart(labels[cell.index])) lines.splice(1, 0, "only a part of a character, not a whole one");
