@@ -15,8 +15,8 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.checkpoint import CONFIG_FILE, WEIGHTS_FILE
-from model.config import GPT2Config
+from model.checkpoint import WEIGHTS_FILE
+from model.config import CONFIG_FILE, GPT2Config
 from model.gpt2 import GPT2
 from model.parameters import GPT2_SMALL
 from model.trace import Trace, run_trace

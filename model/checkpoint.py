@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from model import hub
-from model.config import GPT2Config
-from model.errors import CheckpointError, ConfigError
+from model.config import CONFIG_FILE, GPT2Config, read_config
+from model.errors import CheckpointError
 from model.gpt2 import GPT2
 from model.tokenizer import ASSETS, Tokenizer
 from model.weights import load_weights
 
 EMBEDDED = "headlight-mini"
 EMBEDDED_FOLDER = ASSETS / "models" / EMBEDDED
-WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE = "model.safetensors", "config.json", "vocab.tiktoken"
+WEIGHTS_FILE, VOCABULARY_FILE = "model.safetensors", "vocab.tiktoken"
 _GPT2_VOCABULARY = 50257
 
 Source = Literal["embedded", "folder", "hub"]
@@ -76,7 +75,7 @@ def load_folder(folder: Path, *, name: str | None = None, source: Source = "fold
 
     Raises: as `load_model`.
     """
-    config = GPT2Config.from_hugging_face(_read_config(folder))
+    config = read_config(folder)
     if not (folder / WEIGHTS_FILE).is_file():
         others = [path.name for pattern in ("*.bin", "*.index.json") for path in sorted(folder.glob(pattern))]
         raise CheckpointError(
@@ -91,19 +90,6 @@ def load_folder(folder: Path, *, name: str | None = None, source: Source = "fold
         )
     network = load_weights(folder / WEIGHTS_FILE, config)
     return LoadedModel(name or folder.resolve().name, source, folder, network, tokenizer)
-
-
-def _read_config(folder: Path) -> dict[str, Any]:
-    path = folder / CONFIG_FILE
-    if not path.is_file():
-        raise CheckpointError(f"{folder.name or folder} holds no {CONFIG_FILE}; a model folder needs it.")
-    try:
-        raw = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{CONFIG_FILE} in {folder.name} cannot be read as JSON ({error}).") from error
-    if not isinstance(raw, dict):
-        raise ConfigError(f"{CONFIG_FILE} in {folder.name} must hold an object, not {type(raw).__name__}.")
-    return raw
 
 
 def _tokenizer(folder: Path, config: GPT2Config) -> Tokenizer:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from model.errors import ConfigError
+from model.errors import CheckpointError, ConfigError
+
+CONFIG_FILE = "config.json"
 
 # Hugging Face's names for the GELU variants GPT-2 checkpoints use, and whether each is the tanh form.
 _ACTIVATIONS = {"gelu_new": True, "gelu_pytorch_tanh": True, "gelu": False}
@@ -132,3 +136,22 @@ class GPT2Config:
             "scale_attn_weights": self.scale_attn_weights,
             "scale_attn_by_inverse_layer_idx": self.scale_attn_by_inverse_layer_idx,
         }
+
+
+def read_config(folder: Path) -> GPT2Config:
+    """The sizes in the `config.json` of a model folder.
+
+    Raises:
+        CheckpointError: there is none.
+        ConfigError: it is no JSON object, or as `GPT2Config.from_hugging_face`.
+    """
+    path = folder / CONFIG_FILE
+    if not path.is_file():
+        raise CheckpointError(f"{folder.name or folder} holds no {CONFIG_FILE}; a model folder needs it.")
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{CONFIG_FILE} in {folder.name} cannot be read as JSON ({error}).") from error
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{CONFIG_FILE} in {folder.name} must hold an object, not {type(raw).__name__}.")
+    return GPT2Config.from_hugging_face(raw)

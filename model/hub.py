@@ -10,11 +10,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from model.config import CONFIG_FILE, read_config
 from model.errors import CheckpointError
 
 SUGGESTED = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 _WEIGHTS = "model.safetensors"
-_NEEDED = ("config.json", _WEIGHTS)
+_NEEDED = (CONFIG_FILE, _WEIGHTS)
 _VOCABULARY = ("vocab.json", "merges.txt")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 _SECONDS_BETWEEN_REPORTS = 0.2
@@ -78,7 +79,9 @@ def download(repo: str, progress: Progress | None = None) -> Path:
     `progress` hears of the weights' bytes, in the calling thread and a few times a second; an exception that it raises
     is passed on. Files that are here already are not fetched again; one that was interrupted starts anew.
 
-    Raises: as `download_size`.
+    Raises:
+        CheckpointError: as `download_size`.
+        ConfigError: it is no GPT-2; its weights are then left where they are.
     """
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import RemoteEntryNotFoundError
@@ -86,7 +89,7 @@ def download(repo: str, progress: Progress | None = None) -> Path:
     _check_name(repo)
     with _named_errors(repo):
         _reach(repo)
-        hf_hub_download(repo, "config.json")
+        read_config(Path(hf_hub_download(repo, CONFIG_FILE)).parent)  # before the weights, which may be gigabytes
         for name in _VOCABULARY:
             # A repository without these uses GPT-2's own vocabulary, or loading it says that none fits.
             with suppress(RemoteEntryNotFoundError):
@@ -168,7 +171,7 @@ def _reach(repo: str) -> None:
     """Ask for the smallest file once: without a connection `hf_hub_download` would try for half a minute."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
-    get_hf_file_metadata(hf_hub_url(repo, "config.json"))
+    get_hf_file_metadata(hf_hub_url(repo, CONFIG_FILE))
 
 
 @contextmanager

@@ -10,16 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model import hub, packed
-from model.checkpoint import (
-    CONFIG_FILE,
-    EMBEDDED,
-    EMBEDDED_FOLDER,
-    LoadedModel,
-    Source,
-    find_folder,
-    load_folder,
-    load_model,
-)
+from model.checkpoint import EMBEDDED, EMBEDDED_FOLDER, LoadedModel, Source, find_folder, load_folder, load_model
+from model.config import CONFIG_FILE
 from model.errors import CheckpointError
 from model.gpt2 import GPT2
 

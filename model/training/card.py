@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from model.checkpoint import CONFIG_FILE, WEIGHTS_FILE
+from model.checkpoint import WEIGHTS_FILE
+from model.config import CONFIG_FILE
 from model.errors import CheckpointError
 from model.training.habits import Guided
 

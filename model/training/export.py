@@ -17,7 +17,8 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from model.checkpoint import CONFIG_FILE, EMBEDDED_FOLDER, VOCABULARY_FILE, WEIGHTS_FILE
+from model.checkpoint import EMBEDDED_FOLDER, VOCABULARY_FILE, WEIGHTS_FILE
+from model.config import CONFIG_FILE
 from model.errors import CheckpointError, HeadlightError
 from model.training.batches import describe_data
 from model.training.checkpoints import NAME, Progress, load_checkpoint

@@ -20,7 +20,7 @@ from huggingface_hub.utils._xet_progress_reporting import XetDownloadProgressRep
 
 from model import hub
 from model.checkpoint import load_model
-from model.errors import CheckpointError
+from model.errors import CheckpointError, ConfigError
 from tests.models import make_config, random_network, weights_of, write_checkpoint
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -266,6 +266,15 @@ def test_weights_that_do_not_fit_the_config_are_refused_after_the_download(fake,
     fake.repos[REPO] = {**files, "config.json": json.dumps({**json.loads(files["config.json"]), "n_layer": 2}).encode()}
     hub.download(REPO)
     with pytest.raises(CheckpointError, match=r"has no tensor h\.1\.ln_1\.weight"):
+        load_model(REPO)
+
+
+def test_of_another_architecture_the_weights_are_not_fetched(fake, files):
+    fake.repos[REPO] = {**files, "config.json": b'{"model_type": "llama"}'}
+    with pytest.raises(ConfigError, match="'llama' model"):
+        hub.download(REPO)
+    assert not any(name.endswith("model.safetensors") for name in fake.gets)
+    with pytest.raises(CheckpointError, match="is not on this computer"):
         load_model(REPO)
 
 
