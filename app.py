@@ -6,13 +6,14 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz.components.address import keep_history
 from viz.components.plot import fetch_library
+from viz.link import follow_address
 
 HERE = Path(__file__).parent
 
 st.set_page_config(page_title="Headlight", page_icon=HERE / "assets" / "icon.svg", layout="wide")
-# The link, kept before anything else can change the address: a quick click on another page would lose it.
-st.session_state.setdefault("link", st.query_params.to_dict())
+follow_address()
 st.html(HERE / "assets" / "style.css")
 page = st.navigation(
     [
@@ -36,7 +37,8 @@ st.html(
     '<div class="masthead"><h1>Headlight</h1><p>See what each attention head of GPT-2 does to your words, after Jay '
     "Alammar's article “The Illustrated GPT-2”.</p></div>"
 )
-with st.container(key="plotly_library"):
+with st.container(key="unseen"):
+    keep_history(key="history")
     fetch_library(key="fetch_library")  # while torch is imported
 from viz.pages.shell import sentence  # noqa: E402 - imports torch, so not before the first text is on the screen
 from viz.session import freeze_imports  # noqa: E402

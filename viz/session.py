@@ -25,6 +25,8 @@ from viz.changes import get_changes, to_params
 from viz.examples import EXAMPLES, Example
 from viz.focus import LAST, Focus
 from viz.plain import as_text
+from viz.written import from_params, get_kept, keep
+from viz.written import to_params as written_params
 
 CACHE_VARIABLE = "HEADLIGHT_TRACE_CACHE_MB"
 _DEFAULT_CACHE_MB = 512
@@ -197,8 +199,10 @@ def take_notices() -> list[str]:
 
 
 def write_url() -> None:
-    """Make the address bar show the focus and what is changed, so that it can be copied."""
+    """Make the address bar show the focus, what is changed and what was written, so that it can be copied."""
     params = get_focus().to_params() | to_params(get_changes())
+    if (written := get_kept()) is not None and written.sentence == st.session_state.get("revision"):
+        params |= written_params(written)
     if st.query_params.to_dict() != params:
         st.query_params.from_dict(params)
 
@@ -230,7 +234,12 @@ def load_view() -> View:
         st.session_state.notices += clamped.correction(focus)
     st.session_state.focus = clamped
     _trace(model, shown)  # now, so that its errors are told in place of the page
-    return View(clamped, model, shown, model.tokenizer.tokens(shown), len(ids))
+    view = View(clamped, model, shown, model.tokenizer.tokens(shown), len(ids))
+    st.session_state.revision = view.revision
+    if get_kept() is None:
+        params, n_ids = st.session_state.link, len(view.ids)
+        keep(from_params(params, view.revision, n_typed=n_ids, d_vocab=config.d_vocab, n_ctx=config.n_ctx))
+    return view
 
 
 def current_model() -> LoadedModel:

@@ -17,7 +17,7 @@ from model.trace import Trace, run_trace
 from tests.app.decode import array, charts, strip_data
 from viz.figures.generation import strongest
 from viz.pages.generation_controls import TOP_K
-from viz.pages.generation_state import Writing
+from viz.written import Writing
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
@@ -31,6 +31,11 @@ def fine(app: AppTest) -> AppTest:
 
 def open_page(open_app: OpenApp, **params: str) -> AppTest:
     return fine(open_app("generation", **{"text": TEXT, **params}))
+
+
+def params(app: AppTest) -> dict[str, str]:
+    """The address's parameters; AppTest holds a list where the app has written them."""
+    return {name: held if isinstance(held, str) else held[0] for name, held in app.query_params.items()}
 
 
 def words(app: AppTest) -> str:
@@ -147,6 +152,20 @@ def test_written_text_becomes_the_sentence_of_all_pages(open_app: OpenApp) -> No
     assert app.query_params["text"] == TEXT + text.decode(ids)
     assert app.query_params["query"] == "7"
     assert not any(button.key == "gen_clear" for button in app.button)
+
+
+def test_a_link_shows_what_was_written_and_keeps_it_on_all_pages(open_app: OpenApp) -> None:
+    app = press(open_page(open_app), "gen_write_1")
+    link = params(app)
+    assert (len(link["written"].split(".")), link["at"]) == (1, "7")
+    again = fine(open_app(**link))  # another page first
+    assert params(again)["written"] == link["written"]
+    again = fine(again.switch_page("viz/pages/generation.py").run())
+    assert strip_data(again)["labels"] == strip_data(app)["labels"]
+    assert "Iteration 7 of 7" in words(again)
+    tampered = fine(open_app("generation", **link | {"written": "zzzzz"}))
+    assert "Iteration 6 of 6" in words(tampered)
+    assert "written" not in tampered.query_params
 
 
 def test_pieces_that_read_differently_are_told(open_app: OpenApp) -> None:

@@ -164,7 +164,11 @@ def test_no_text_is_told_and_nothing_else_is_drawn(open_app: OpenApp) -> None:
     assert [error.value for error in app.error]
     assert not charts(app)
     drawn = [element.proto.component_name for element in app.get("bidi_component")]
-    assert sorted(drawn) == ["headlight_plot", "headlight_sentence_box"]  # the first only fetches plotly.js
+    assert sorted(drawn) == [
+        "headlight_address",
+        "headlight_plot",
+        "headlight_sentence_box",
+    ]  # the first two show nothing
 
 
 def test_one_token_has_no_undefined_numbers_in_words(open_app: OpenApp) -> None:

@@ -77,6 +77,29 @@ def test_a_click_on_a_chip_redraws_the_bars_and_leaves_the_matrices(page: Page, 
     assert untouched()
 
 
+def test_back_and_forward_lead_to_pages_as_they_were_left(page: Page, server: Serve) -> None:
+    open_app(page, server, query="4")
+    for position in (2, 5):
+        chips(page).nth(position - 1).click()
+        expect_param(page, "query", f"{position}")
+        wait_idle(page)
+    page.get_by_role("link", name="Mask", exact=True).click()
+    expect(page.locator(".st-key-mask_steps .js-plotly-plot").first).to_be_visible()
+    wait_idle(page)
+    chips(page).nth(2).click()
+    expect_param(page, "query", "3")
+    wait_idle(page)
+    page.go_back()
+    expect(page.locator(".st-key-bars").filter(has_text="query 5").first).to_be_visible()
+    expect(chips(page).nth(4)).to_be_checked()
+    expect_param(page, "query", "5")
+    wait_idle(page)
+    page.go_forward()
+    expect(page.locator(".st-key-mask_steps .js-plotly-plot").first).to_be_visible()
+    expect(chips(page).nth(2)).to_be_checked()
+    expect_param(page, "query", "3")
+
+
 def test_playing_steps_to_the_end(page: Page, server: Serve) -> None:
     open_app(page, server, query="4")
     page.get_by_role("button", name=re.compile("play", re.IGNORECASE)).click()

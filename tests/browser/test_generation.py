@@ -32,6 +32,12 @@ def tokens(page: Page) -> Locator:
     return page.get_by_role("radiogroup", name=re.compile("token", re.IGNORECASE)).get_by_role("radio")
 
 
+def write_240(page: Page) -> None:
+    page.get_by_label("Tokens to write").fill("240")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Write 240").click()
+
+
 def test_iterations_by_keys_writing_stopping_and_taking_over(page: Page, server: Serve) -> None:
     open_page(page, server, model="endless")
     expect(page.get_by_text(re.compile("Iteration 2 of 6"))).to_be_visible()
@@ -46,9 +52,7 @@ def test_iterations_by_keys_writing_stopping_and_taking_over(page: Page, server:
     expect(tokens(page)).to_have_count(7)
 
     wait_idle(page)
-    page.get_by_label("Tokens to write").fill("240")
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Write 240").click()
+    write_240(page)
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("button", name="Write 1 token")).to_be_visible()
     wait_idle(page)
@@ -65,11 +69,18 @@ def test_iterations_by_keys_writing_stopping_and_taking_over(page: Page, server:
     page.get_by_role("link", name="One token at a time").click()
     expect(page.get_by_text(re.compile(f"Iteration {count - 1} of {count}"))).to_be_visible()
 
+    page.goto(page.url.replace("/generation?", "/?"))  # what was written is in the link
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name="One token at a time").click()
+    expect(page.get_by_text(re.compile(f"Iteration {count - 1} of {count}"))).to_be_visible(timeout=60_000)
+    wait_idle(page)
+
     page.get_by_role("button", name="Use as the sentence").click()
     expect(page.get_by_label("Your text")).not_to_have_value(TEXT)
     expect(page.get_by_role("button", name="Use as the sentence")).to_have_count(0)
 
-    page.get_by_role("button", name="Write 240").click()
+    wait_idle(page)
+    write_240(page)
     page.get_by_role("link", name="Weights", exact=True).click()  # is not lost while the model writes
     expect(page.get_by_role("link", name="Weights", exact=True)).to_have_attribute("aria-current", "page")
     expect(page.get_by_role("button", name="Write 240")).to_have_count(0)

@@ -11,24 +11,12 @@ import streamlit as st
 from model.generate import Cache, Step, largest_difference, multiplications, read_again, read_next, timed, written
 from model.sampling import Sampling, choose
 from viz.session import View, at_the_model, get_focus, set_focus, turns
+from viz.written import Writing, get_kept, keep
 
 BURST_SECONDS = 0.3
 """So long the model writes before the page is drawn again, a stop is heard and other sessions get their turn."""
 FREE_MULTIPLICATIONS = 2_000_000_000
 """A whole pass up to this size is made without being asked for."""
-
-
-@dataclass(frozen=True)
-class Writing:
-    """Ids written after one sentence, never read from text again; `left` are still to be written.
-
-    `at` is the iteration where it lies beyond the sentence; the focus then rests on the sentence's last token.
-    """
-
-    sentence: str  # the revision of the view whose sentence is continued
-    ids: tuple[int, ...] = ()
-    at: int | None = None
-    left: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +31,8 @@ class Reading:
 
 def get_writing(view: View) -> Writing:
     """What was written after this view's sentence; nothing if the sentence or the model has changed since."""
-    kept: Writing | None = st.session_state.get("writing")
+    kept = get_kept()
     return kept if kept is not None and kept.sentence == view.revision else Writing(view.revision)
-
-
-def set_writing(writing: Writing) -> None:
-    """Keep what was written."""
-    st.session_state.writing = writing
 
 
 def whole_text(view: View) -> View:
@@ -75,13 +58,13 @@ def get_position(view: View) -> int:
 def go_to(view: View, position: int) -> None:
     """Make `position` the iteration."""
     last = len(view.tokens) - 1
-    set_writing(replace(get_writing(view), at=position if position > last else None))
+    keep(replace(get_writing(view), at=position if position > last else None))
     set_focus(get_focus().with_query(min(position, last)))
 
 
 def write_on(view: View, n: int) -> None:
     """Ask for `n` more tokens."""
-    set_writing(replace(get_writing(view), left=n))
+    keep(replace(get_writing(view), left=n))
 
 
 def stop(view: View) -> None:
@@ -92,7 +75,7 @@ def stop(view: View) -> None:
 def clear(view: View) -> None:
     """Take back what was written."""
     go_to(view, min(get_position(view), len(view.tokens) - 1))
-    set_writing(Writing(view.revision))
+    keep(Writing(view.revision))
 
 
 def write_some(view: View, sampling: Sampling) -> None:
@@ -111,7 +94,7 @@ def write_some(view: View, sampling: Sampling) -> None:
             if left == 0 or time.monotonic() > end:
                 break
             turns().give_way(turn)
-    set_writing(replace(writing, ids=writing.ids + tuple(new), left=left))
+    keep(replace(writing, ids=writing.ids + tuple(new), left=left))
     if is_full(view):
         stop(view)
     go_to(view, len(text.tokens) + len(new) - 1)
