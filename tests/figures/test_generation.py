@@ -124,6 +124,15 @@ def test_what_survives_is_coloured_and_as_long_as_it_is_drawn_with_and_the_rest_
     assert "cut; 20.0% before the cuts" in cut.hovertext[0]
 
 
+def test_no_upright_line_runs_through_the_words():
+    figure = bars([0.6, 0.4, 0.0], [True, True, False], [0.5, 0.3, 0.2], [0.4, 0.41, 0.3])
+    marks = next(t for t in figure.data if t.meta == {"own": True})
+    assert list(bar(figure, kept=True).text) == ["60.0%<b>  ◀ chosen</b>", ""]
+    assert list(bar(figure, kept=False).text) == [""]
+    np.testing.assert_array_equal(marks.x, [0.4, 0.41, 0.3])
+    assert list(marks.text) == ["", "40.0%<b></b>", "20.0% cut<b></b>"]
+
+
 def test_all_others_are_one_bar_drawn_to_scale_where_it_fits():
     figure = bars([0.5, 0.2], n_rest=98, rest=(0.3, 0.2, 0.1))
     np.testing.assert_array_equal(bar(figure, kept=True, rest=True).x, [0.2])
@@ -139,14 +148,18 @@ def test_a_bar_that_is_too_long_says_so_and_carries_its_number():
     figure = bars([0.02, 0.01], n_rest=98, rest=(0.97, 0.97, 0.0), chosen=None)
     rest = bar(figure, kept=True, rest=True)
     assert rest.x[0] < figure.layout.xaxis.range[1]
-    assert rest.text == ("97.0%, longer than drawn ▸",)
+    assert rest.text == ("",)
+    (words,) = [a for a in figure.layout.annotations if "longer than drawn" in a.text]
+    assert (words.text, words.x, words.y) == ("97.0%, longer than drawn ▸", rest.x[0], 2)
+    assert words.bgcolor == LIGHT.paper
     assert rest.marker.line.width == 2
     assert figure.layout.yaxis.ticktext[2] == "<b>all others</b>"
 
 
 def test_a_vocabulary_of_one_and_ordinary_shares():
     assert len(bars([1.0]).data) == 1
-    assert [share(x) for x in (0, 1, 0.1234, 0.001, 0.00002345)] == ["0.0%", "100.0%", "12.3%", "0.1%", "0.0023%"]
+    assert [share(x) for x in (0, 1, 0.1234, 0.00996, 0.0035)] == ["0.0%", "100.0%", "12.3%", "1.0%", "0.35%"]
+    assert [share(x) for x in (0.001247, 0.0011, 0.00087, 0.00002345)] == ["0.12%", "0.11%", "0.087%", "0.0023%"]
     assert [share(x) for x in (0.99967, 0.999999, 9.7e-7, 1e-12)] == [
         "99.97%",
         "99.99%",

@@ -117,8 +117,9 @@ def short_number(value: float) -> str:
 
 
 def cell_number(value: float) -> str:
-    """A number inside a cell: two decimals, fewer digits where it is too large for them."""
-    return (f"{float(value):.2f}" if abs(value) < 100 else f"{float(value):.2g}").replace("-", "−")
+    """A number inside a cell: two decimals, none from 100 on, and two digits of what is too large for a cell."""
+    decimals = ".2f" if abs(value) < 99.995 else ".0f" if abs(value) < 99_999.5 else ".2g"
+    return f"{float(value):{decimals}}".replace("-", "−")
 
 
 def _visible(character: str) -> str:

@@ -40,6 +40,7 @@ def next_token_bars(
     `chosen` and `actual` (what the text goes on with) are ranks, if among the bars; the bar of all others has an
     outline where the chosen one is in it. `rest` is what the others have together: own, kept and cut probability; where
     their bar is too long for the scale of the likeliest ones, it ends early and says so. `after` names the token read.
+    A bar's words begin where it ends, or beyond its upright line.
     """
     n = len(own)
     lengths = np.where(kept, final, tempered)
@@ -54,29 +55,37 @@ def next_token_bars(
     notes = {rank: "  ◀ chosen" for rank in [chosen] if rank is not None}
     if actual is not None:
         notes[actual] = notes.get(actual, "") + "  ← in the text"
+    texts = [
+        f"{share(length)}{'' if keep else ' cut'}<b>{notes.get(rank, '')}</b>"
+        for rank, (length, keep) in enumerate(zip(lengths, kept, strict=True))
+    ]
+    moved = ~np.isclose(own, lengths, rtol=1e-3, atol=1e-9)
+    at_line = moved & (own > lengths)
     traces = []
     for keep in (True, False):
         ranks = np.flatnonzero(kept == keep)
         if ranks.size:
             around = {"color": theme.text, "width": [2 if rank == chosen else 0 for rank in ranks]}
-            texts = [f"{share(lengths[r])}{'' if keep else ' cut'}<b>{notes.get(int(r), '')}</b>" for r in ranks]
-            traces.append(_bars(ranks, lengths[ranks], keep, around, texts, [hover[r] for r in ranks], theme))
+            words = ["" if at_line[rank] else texts[rank] for rank in ranks]
+            traces.append(_bars(ranks, lengths[ranks], keep, around, words, [hover[r] for r in ranks], theme))
+    annotations = []
     if n_rest:
         about = f"{n_rest:,} other tokens<br>the model's own probability {share(rest[0])}"
         about += f"<br>drawn with {share(rest[1])}, cut {share(rest[2])}"
         drawn, cut = min(rest[1], limit), min(rest[2], max(0.0, limit - rest[1]))
-        beyond = rest[1] + rest[2] > limit
         parts = [f"{share(p)}{word}" for p, word in ((rest[1], ""), (rest[2], " cut")) if p]
-        text = [" and ".join(parts) + (", longer than drawn ▸" if beyond else "")]
+        text = " and ".join(parts)
+        if rest[1] + rest[2] > limit:
+            annotations.append(_on_paper(limit, n, f"{text}, longer than drawn ▸", theme))
+            text = ""
         outline = {"color": theme.text, "width": 0 if chosen is not None else 2}
-        traces.append(
-            _bars([n], [drawn], True, outline, [""] if cut else text, [about], theme, pale=True, inside=beyond)
-        )
+        traces.append(_bars([n], [drawn], True, outline, ["" if cut else text], [about], theme, pale=True))
         if cut:
-            traces.append(_bars([n], [cut], False, {"width": 0}, text, [about], theme, base=drawn, inside=beyond))
-    moved = ~np.isclose(own, lengths, rtol=1e-3, atol=1e-9)
+            traces.append(_bars([n], [cut], False, {"width": 0}, [text], [about], theme, base=drawn))
     if moved.any():
-        traces.append(_ticks(np.flatnonzero(moved), own[moved], theme))
+        ranks = np.flatnonzero(moved)
+        words = [texts[rank] if at_line[rank] else "" for rank in ranks]
+        traces.append(_ticks(ranks, own[ranks], words, kept[ranks], theme))
     below_title = ["upright line: the model's own probability"] if moved.any() else []
     below_title += ["hatched: cut"] if rest[2] or not kept.all() else []
     below = "; ".join(below_title) or "the model's own probabilities"
@@ -116,6 +125,7 @@ def next_token_bars(
                 "fixedrange": True,
             },
             "annotations": [
+                *annotations,
                 {
                     "xref": "paper",
                     "x": 0,
@@ -129,7 +139,7 @@ def next_token_bars(
                     "showarrow": False,
                     "font": {"size": 14, "color": theme.ink("score")},
                     "text": title,
-                }
+                },
             ],
             "meta": {"min_width": 320},
         },
@@ -149,7 +159,6 @@ def _bars(
     *,
     base: float | None = None,
     pale: bool = False,
-    inside: bool = False,
 ) -> go.Bar:
     """Horizontal bars of one kind: coloured what is kept, grey and hatched what is cut."""
     marker: dict[str, Any] = {"color": theme.roles["score"] if keep else theme.masked, "line": outline}
@@ -164,9 +173,8 @@ def _bars(
         orientation="h",
         marker=marker,
         text=texts,
-        textposition="inside" if inside else "outside",
-        insidetextanchor="end",
-        textfont={"size": 12, "color": theme.text if keep or inside else theme.muted},
+        textposition="outside",
+        textfont={"size": 12, "color": theme.text if keep else theme.muted},
         cliponaxis=False,
         constraintext="none",
         hovertext=hover,
@@ -176,12 +184,33 @@ def _bars(
     )
 
 
-def _ticks(ranks: np.ndarray, own: Float[np.ndarray, " n"], theme: Theme) -> go.Scatter:
-    """The model's own probabilities as small upright lines over the bars."""
+def _on_paper(x: float, y: int, text: str, theme: Theme) -> dict[str, Any]:
+    """Words that end at `x`, on a piece of the page's colour: neither hatching nor a bar's colour runs through them."""
+    return {
+        "x": x,
+        "y": y,
+        "xanchor": "right",
+        "xshift": -3,
+        "showarrow": False,
+        "text": text,
+        "font": {"size": 12, "color": theme.text},
+        "bgcolor": theme.paper,
+        "borderpad": 0,
+    }
+
+
+def _ticks(
+    ranks: np.ndarray, own: Float[np.ndarray, " n"], words: list[str], kept: Bool[np.ndarray, " n"], theme: Theme
+) -> go.Scatter:
+    """The model's own probabilities as small upright lines over the bars, with words to the right of some."""
     return go.Scatter(
         x=own,
         y=ranks,
-        mode="markers",
+        mode="markers+text",
+        text=words,
+        textposition="middle right",
+        textfont={"size": 12, "color": [theme.text if keep else theme.muted for keep in kept]},
+        cliponaxis=False,
         marker={"symbol": "line-ns", "size": 13, "line": {"width": 2, "color": theme.text}},
         hoverinfo="skip",
         showlegend=False,
@@ -194,7 +223,7 @@ def share(probability: float) -> str:
     percent = 100 * probability
     if 99.95 <= percent < 100:
         return f"{min(percent, 99.99):.2f}%"
-    if percent >= 0.1 or not percent:
+    if percent >= 0.995 or not percent:
         return f"{percent:.1f}%"
     if percent < 1e-6:
         return "under 0.000001%"
