@@ -70,6 +70,24 @@ def test_hover_names_every_vector_and_where_it_comes_from(theme):
     assert any(annotation.text == "<b>·robot</b>" for annotation in figure.layout.annotations)
 
 
+@pytest.mark.parametrize(
+    ("n", "predicted", "anchor"),
+    [
+        (1, ".", "center"),
+        (1, "·extraordinary", "left"),
+        (4, "·robot", "center"),
+        (14, "·a", "center"),
+        (14, "<eot>" * 3, "right"),
+    ],
+)
+def test_the_predicted_token_stands_over_its_arrow_where_there_is_room(n, predicted, anchor):
+    q, kv = np.zeros((2, 8), np.float32), np.ones((2, n, 8), np.float32)
+    labels = [f"·{i}" for i in range(n)]
+    figure = cache_stack(q, kv, kv, labels=labels, position=n - 1, head=0, predicted=predicted, theme=LIGHT)
+    (words,) = [a for a in figure.layout.annotations if a.text == f"<b>{predicted}</b>"]
+    assert words.xanchor == anchor
+
+
 def test_wrong_shapes_are_refused():
     with pytest.raises(ValueError, match="no match"):
         cache_stack(

@@ -206,7 +206,9 @@ def _stack_layout(
         for low, high in edges
         if here
     ]
-    side = "left" if centre < 0.2 * n_columns else "right" if centre > 0.8 * n_columns else "center"
+    least = max(_LEAST_WIDTH, 66 + 26 * len(read))
+    half = text_width(predicted, 17) / 2 * (x_range[1] - x_range[0]) / (least - 66)
+    side = "left" if centre - half < x_range[0] else "right" if centre + half > x_range[1] else "center"
     where = {"left": centre - 1.5, "right": centre + 1.5, "center": centre}[side]
     legend = "   ".join(f'<span style="color:{theme.roles[kind]};font-size:17px">■</span> {kind}' for kind in KINDS)
     rotated = max(text_width(tick) for tick in read) + 6 > (width - 60) / (n_columns / _SLOT)
@@ -279,5 +281,5 @@ def _stack_layout(
                 "font": {"size": 12, "color": theme.muted},
             },
         ],
-        "meta": {"min_width": max(_LEAST_WIDTH, 66 + 26 * len(read))},
+        "meta": {"min_width": least},
     }
