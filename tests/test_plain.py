@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz.plain import as_text
+from viz.plain import as_text, difference_text
 
 # What begins something in Streamlit's Markdown: emphasis, code, links, HTML, headings, lists, tables, maths, colours.
 READ_BY_MARKDOWN = "\\`*_{}[]()<>#+-.!|~$:&"
@@ -40,3 +40,8 @@ def test_no_sign_is_left_unescaped_and_the_text_can_be_read_back(text):
     without_escapes = re.sub(r"\\[!-/:-@\[-`{-~]", "", shown)
     assert not set(without_escapes) & set(READ_BY_MARKDOWN)
     assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown) == re.sub(r"[\r\n]", " ", text)
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.0, "0"), (4.77e-7, "4.8e−07"), (0.25, "2.5e−01")])
+def test_differences(value, text):
+    assert difference_text(value) == text

@@ -59,7 +59,8 @@ def test_each_step_has_its_charts_and_its_check(open_app: OpenApp, step: str, ma
     app = open_step(open_app, step, mask=mask)
     assert set(charts(app)) == CHARTS[step]
     assert charts(app)["map"]["layout"]["meta"]["lit"] == ([1, 2, 3] if step == "All" else [STEPS.index(step) + 1])
-    differences = [float(number) for number in re.findall(r"\d\.\de[-+]\d+", told(app))]
+    found = re.findall(r"(?:q, k, v|scores|shares|own z) (0|\d\.\de−\d+)\b", told(app))
+    differences = [float(number.replace("−", "-")) for number in found]
     expected = {"1": 1, "2": 2, "3": 1, "A": 4}[step[0]] - (not mask and step[0] in "3A")
     assert len(differences) == expected
     assert max(differences, default=0) < 1e-4

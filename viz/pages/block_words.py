@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from model.block_steps import STEPS, Check
 from model.config import GPT2Config
+from viz.plain import difference_text
 
 NOT_DRAWN = ":gray-badge[not drawn in the article]"
 
@@ -42,7 +43,7 @@ def told(check: Check) -> str:
 
 def difference(check: Check) -> str:
     """The largest difference as a number."""
-    return "0" if check.difference == 0 else f"{check.difference:.1e}".replace("-", "−")
+    return difference_text(check.difference)
 
 
 def _input(config: GPT2Config, layer: int) -> str:

@@ -29,7 +29,7 @@ from viz.figures.three_steps import (
 from viz.focus import head_name
 from viz.pages.charts import chart
 from viz.pages.shell import open_view, strip, theme
-from viz.plain import as_text
+from viz.plain import as_text, difference_text
 from viz.session import View, get_focus
 
 STEPS = {"1 Create q, k, v": (1,), "2 Score": (2,), "3 Sum": (3,), "All": (1, 2, 3)}
@@ -129,7 +129,10 @@ def create_step(work: Work, *, alone: bool) -> None:
         figure = created_vectors(x[query], *(rows[query] for rows in own), token=work.label, theme=theme())
         chart(figure, key="created", alt=f"x, query, key and value of {work.label}")
     difference = max(largest_difference(a, b) for a, b in zip(made, own, strict=True))
-    st.caption(f"Recomputed as x W + b for every token: largest difference from the model's q, k, v {difference:.1e}.")
+    st.caption(
+        "Recomputed as x W + b for every token: largest difference from the model's q, k, v "
+        f"{difference_text(difference)}."
+    )
 
 
 def score_step(work: Work, *, alone: bool) -> None:
@@ -170,8 +173,8 @@ def score_step(work: Work, *, alone: bool) -> None:
     scores = largest_difference(scoring.scaled, trace.attn_scores(layer, head)[query])
     weights = largest_difference(scoring.weights, trace.pattern(layer, head, causal=work.causal)[query])
     st.caption(
-        f"Recomputed from q and k: largest difference from the model's scores {scores:.1e}, from its shares "
-        f"{weights:.1e}{'' if work.causal else ' (taken without the mask)'}."
+        f"Recomputed from q and k: largest difference from the model's scores {difference_text(scores)}, "
+        f"from its shares {difference_text(weights)}{'' if work.causal else ' (taken without the mask)'}."
     )
 
 
@@ -198,7 +201,7 @@ def sum_step(work: Work) -> None:
     chart(figure, key="sum", alt=f"Values, weighted values and their sum for {work.label}")
     difference = largest_difference(work.summing.z, own)
     if work.causal:
-        st.caption(f"Recomputed: largest difference from the model's own z {difference:.1e}.")
+        st.caption(f"Recomputed: largest difference from the model's own z {difference_text(difference)}.")
     else:
         st.caption(f"Without the mask z differs from the model's own, which has the mask, by up to {difference:.3g}.")
 
