@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoint import EMBEDDED, load_model
 from model.gpt2 import GPT2
 from model.parameters import parameter_table, reduced_block, reduced_embeddings
-from tests.app.decode import array, charts
+from tests.app.decode import array, charts, strip_data
 from tests.models import make_config, random_network, write_checkpoint
 from viz.pages.weights import STATISTICS
 
@@ -60,6 +60,14 @@ def test_every_layer_and_statistic_of_the_embedded_model(open_app: OpenApp) -> N
     for statistic in STATISTICS:
         statistic_control(app).set_value(statistic).run()
         assert_weights(app, network, network.config.n_layers - 1, statistic)
+
+
+def test_the_chosen_token_is_told_with_its_rows(open_app: OpenApp) -> None:
+    app = open_app("weights", text=TEXT, layer="1", head="2", query="3")
+    token = load_model(EMBEDDED).tokenizer.tokens(load_model(EMBEDDED).tokenizer.encode(TEXT))[2]
+    assert f"row {token.id:,} of `wte`" in words(app)
+    assert "the row of position 3 of `wpe`" in words(app)
+    assert strip_data(app)["heads"] == ["L1H2"]
 
 
 def test_every_head_is_outlined(open_app: OpenApp) -> None:

@@ -14,7 +14,7 @@ PAGES = (
     *("Three steps", "Mask", "One token at a time", "Inside a block", "Compare heads", "All heads"),
     *("Weights", "Models", "Attention"),
 )
-WITHOUT_STRIP = {"Weights", "Models"}
+WITHOUT_STRIP = {"Models"}
 
 
 def press_until(page: Page, key: str, condition: str, most: int = 60) -> None:

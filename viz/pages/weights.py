@@ -22,9 +22,9 @@ from viz.figures.stack import stack_diagram
 from viz.figures.weights import Matrix, Row, article_table, block_weights, counts_table, embedding_weights
 from viz.focus import head_name
 from viz.pages.charts import chart
-from viz.pages.shell import open_view, theme
+from viz.pages.shell import open_view, strip, theme
 from viz.plain import as_text
-from viz.session import View
+from viz.session import View, get_focus
 
 STATISTICS: dict[Statistic, str] = {
     "farthest": "one farthest from 0",
@@ -32,6 +32,17 @@ STATISTICS: dict[Statistic, str] = {
     "smallest": "smallest",
     "largest": "largest",
 }
+
+
+@st.fragment
+def token_section(view: View) -> None:
+    """The strip, and the rows by which the chosen token enters the model: all that depends on it here."""
+    query = strip(view, [get_focus().head]).query
+    token = view.tokens[query]
+    st.caption(
+        f"{query + 1} “{as_text(token.label)}” comes in as row {token.id:,} of `wte`, its id, plus the row of position "
+        f"{query + 1} of `wpe`. All other weights serve every token alike."
+    )
 
 
 @st.fragment
@@ -126,6 +137,7 @@ def page() -> None:
     """Draw the page."""
     view = open_view()
     if view is not None:
+        token_section(view)
         table = parameter_table(view.model.network)
         matrices_section(view, table)
         table_section(view, table)
