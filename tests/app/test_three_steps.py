@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoint import EMBEDDED, load_model
 from model.trace import Trace, run_trace
 from tests.app.decode import array, charts, panel_values, strip_data
+from viz.pages.three_steps import MOST_ROWS
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
@@ -168,6 +169,18 @@ def test_hard_texts_are_shown(open_app: OpenApp, name: str, step: str) -> None:
     app.run()
     assert_fine(app)
     assert set(charts(app)) == CHARTS[step]
+
+
+def test_of_a_long_text_the_keys_read_most_have_a_row(open_app: OpenApp) -> None:
+    text = "a robot must obey " * 20
+    app, trace = open_step(open_app, STEPS[1], text=text, query="60"), trace_of(text)
+    weights = trace.pattern(1, 2)[59]
+    drawn = panel_values(charts(app)["products"], 1)
+    assert len(drawn) == MOST_ROWS
+    products = trace.q[1, 2, 59] * trace.k[1, 2]
+    for key in np.argsort(-weights)[:10]:
+        assert np.abs(drawn - products[key]).max(axis=1).min() < 1e-5
+    assert f"Of {trace.n_pos} keys {MOST_ROWS} have a row: 60" in told(app)
 
 
 def test_an_empty_text_asks_for_one(open_app: OpenApp) -> None:

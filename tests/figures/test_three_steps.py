@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.figures.samples import cells, hover_text, values_of
+from viz.figures.data import data_of
 from viz.figures.number_columns import NUMBER_WIDTH, share_text
 from viz.figures.paths import HEAD_CELLS, LATER_VEIL, MOST_PATHS, STEP_NAMES, shown_paths, steps_map
 from viz.figures.three_steps import (
@@ -206,6 +207,28 @@ def test_numbers_lie_inside_the_figure_and_are_left_out_where_rows_are_too_many(
     assert 0 < len(thinned.text) < 100
     long, *_ = a_score_table(1024, 700)
     assert not [trace for trace in long.data if (trace.meta or {}).get("numbers")]
+
+
+def test_of_a_long_text_the_chosen_rows_are_drawn_with_all_their_numbers_and_the_file_has_every_key():
+    n, query, rows = 300, 200, (7, 8, 200, 201)
+    vectors, (weights, masked) = numbers_of(n), weights_of(n, query)
+    products, weighted = vectors["query"][query] * vectors["key"], weights[:, None] * vectors["value"]
+    sums, shared = products.sum(axis=1), {"masked": masked, "labels": labels_of(n), "rows": rows, "theme": LIGHT}
+    scores = score_table(
+        vectors["query"][query], vectors["key"], products, sums, sums / 2, weights, query=query, divisor="2", **shared
+    )
+    values = value_table(
+        vectors["value"], weights, weighted, weighted.sum(axis=0), vectors["z"][query], token="201 ·robot", **shared
+    )
+    np.testing.assert_array_equal(values_of(scores, 1), products[list(rows)])
+    np.testing.assert_array_equal(values_of(scores, 3)[0], products[weights.argmax()])
+    assert list(text_column(scores, "Share").text) == [share_text(weights[row].item()) for row in rows]
+    assert list(text_column(scores, "Masked").text)[-1] == "−∞"
+    np.testing.assert_array_equal(values_of(values, 1)[:3], weighted[list(rows[:3])])
+    np.testing.assert_array_equal(values_of(values, 3)[0], weighted.sum(axis=0))
+    assert scores.layout.yaxis.ticktext[2] == f"201 {labels_of(n)[200]}"
+    for figure in (scores, values):
+        assert len(list(data_of(figure).rows)) == n * vectors["key"].shape[1]
 
 
 @pytest.mark.parametrize(("n", "query", "d_head"), [(1, 0, 8), (6, 3, 8), (300, 200, 8), (5, 4, 300)])

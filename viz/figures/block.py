@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from viz.figures.blocks import MAX_CELLS
 from viz.figures.data import Table, numbers, with_data
-from viz.figures.labels import Axis, number_axis, plain, token_axis
+from viz.figures.labels import Axis, number_axis, part_of, plain, token_axis
 from viz.figures.panels import Panel
 from viz.figures.strips import STRIP_HEIGHT
 from viz.figures.tiles import tile_figure
@@ -285,9 +285,7 @@ def _span(start: int, stop: int) -> str:
 
 def _token_rows(keys: Int[np.ndarray, " row"], labels: Sequence[str], d_head: int) -> Axis:
     """The tokens at `keys` as rows; where a cell stands for several dimensions, its hover text counts rows."""
-    whole = token_axis("key", labels)
-    title = "token" if d_head <= MAX_CELLS else "row"
-    return Axis(title, tuple(whole.ticks[i] for i in keys), tuple(whole.names[i] for i in keys))
+    return part_of(token_axis("key", labels), keys.tolist(), "token" if d_head <= MAX_CELLS else "row")
 
 
 def _row_height(n_rows: int) -> float:

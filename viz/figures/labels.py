@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 TICK_CHARACTERS = 14
@@ -40,6 +40,13 @@ def token_axis(title: str, labels: Sequence[str]) -> Axis:
     """Positions of a text: ticks `9 ·it`, hover names `9 "·it"`; equal tokens keep their own positions."""
     ticks = tuple(position_label(i, label) for i, label in enumerate(labels))
     return Axis(title, ticks, tuple(hover_name(i, label) for i, label in enumerate(labels)))
+
+
+def part_of(axis: Axis, indices: Iterable[int], title: str | None = None) -> Axis:
+    """The axis with nothing but the places at `indices`, which keep their ticks and names."""
+    chosen = list(indices)
+    ticks, names = (tuple(words[i] for i in chosen) for words in (axis.ticks, axis.names))
+    return Axis(axis.title if title is None else title, ticks, names)
 
 
 def number_axis(title: str, n: int, *, first: int = 0) -> Axis:

@@ -101,13 +101,15 @@ def _table(paths: Sequence[int], labels: Sequence[str], vectors: dict[str, Float
     return Table(("token", "token label", "vector", "dimension", "value"), rows)
 
 
-def shown_paths(weights: Float[np.ndarray, " key"], hidden: Bool[np.ndarray, " key"], query: int) -> tuple[int, ...]:
-    """The positions (from 0) whose paths are drawn: all, or the query, the next masked ones and those it reads most."""
-    if len(weights) <= MOST_PATHS:
+def shown_paths(
+    weights: Float[np.ndarray, " key"], hidden: Bool[np.ndarray, " key"], query: int, most: int = MOST_PATHS
+) -> tuple[int, ...]:
+    """The positions (from 0) that are drawn: up to `most` all, else the query, the next masked ones, those it reads."""
+    if len(weights) <= most:
         return tuple(range(len(weights)))
     chosen = {query, *np.flatnonzero(hidden)[:MASKED_PATHS].tolist()}
     by_weight = (key for key in np.argsort(-weights, kind="stable").tolist() if key not in chosen)
-    return tuple(sorted([*chosen, *islice(by_weight, MOST_PATHS - len(chosen))]))
+    return tuple(sorted([*chosen, *islice(by_weight, most - len(chosen))]))
 
 
 def _place(paths: tuple[int, ...], strip: int, width: int) -> _Place:

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 
 from viz.figures.blocks import MAX_CELLS
 from viz.figures.data import keys_table, vectors_table, with_data
-from viz.figures.labels import Axis, cell_number, hover_name, number_axis, shorten, token_axis
+from viz.figures.labels import Axis, cell_number, hover_name, number_axis, part_of, shorten, token_axis
 from viz.figures.number_columns import Numbers, add_numbers, share_text, tiles_with_numbers
 from viz.figures.panels import ROW_WIDTH, Panel
 from viz.figures.strips import vector_strips
@@ -142,23 +142,26 @@ def score_table(
     query: int,
     divisor: str,
     theme: Theme,
+    rows: Sequence[int] | None = None,
     width: int = ROW_WIDTH,
 ) -> go.Figure:
     """Step 2, a key a row: the key, its products with the query, their sum, that over `divisor` (`√64 = 8`), the share.
 
     The query lies below the keys, dimension under dimension, and the products of the largest share below the products.
-    `masked` marks the keys whose score becomes minus infinity. Where there are too many rows for it, some or all
-    numbers are left out.
+    `masked` marks the keys whose score becomes minus infinity. `rows` are the keys that are drawn, by default all;
+    where these are too many for it, some or all numbers are left out.
     """
     keys, dimensions = token_axis("key", labels), number_axis(HEAD_DIMENSION, k.shape[1])
     asker, best = hover_name(query, labels[query]), int(weights.argmax())
+    drawn = list(range(len(labels)) if rows is None else rows)
+    shown = part_of(keys, drawn)
     panels = [
-        Panel(k, "Keys k", "key", keys, dimensions, hover="key of %{y}, dimension %{x}: %{value}"),
+        Panel(k[drawn], "Keys k", "key", shown, dimensions, hover="key of %{y}, dimension %{x}: %{value}"),
         Panel(
-            products,
+            products[drawn],
             "q × k",
             "score",
-            keys,
+            shown,
             dimensions,
             note="dimension by dimension",
             hover=f"query of {asker} × key of %{{y}}, dimension %{{x}}: %{{value}}",
@@ -183,19 +186,20 @@ def score_table(
         ),
     ]
     pale, full, share = theme.muted, theme.text, theme.ink("score")
-    seen = [pale if hidden else full for hidden in masked]
+    hidden = masked[drawn].tolist()
+    seen, divided = [pale if hid else full for hid in hidden], [cell_number(value) for value in scaled[drawn].tolist()]
     columns = [
-        Numbers("Sum", "q · k", [cell_number(value) for value in sums.tolist()], seen),
-        Numbers("Scaled", f"÷ {divisor}", [cell_number(value) for value in scaled.tolist()], seen),
+        Numbers("Sum", "q · k", [cell_number(value) for value in sums[drawn].tolist()], seen),
+        Numbers("Scaled", f"÷ {divisor}", divided, seen),
         Numbers(
             "Share",
             "softmax",
-            [share_text(weight) for weight in weights.tolist()],
-            [pale if hidden else share for hidden in masked],
+            [share_text(weight) for weight in weights[drawn].tolist()],
+            [pale if hid else share for hid in hidden],
         ),
     ]
     if masked.any():
-        texts = ["−∞" if hidden else cell_number(value) for hidden, value in zip(masked, scaled.tolist(), strict=True)]
+        texts = ["−∞" if hid else text for hid, text in zip(hidden, divided, strict=True)]
         columns.insert(2, Numbers("Masked", "later: −∞", texts, seen))
     figure = tiles_with_numbers(panels, columns, theme=theme, width=width, cell_height=ROW_HEIGHT)
     by_key = {"sum": sums, "scaled": scaled, "share": weights, "masked": masked}
@@ -213,30 +217,42 @@ def value_table(
     labels: Sequence[str],
     token: str,
     theme: Theme,
+    rows: Sequence[int] | None = None,
     width: int = ROW_WIDTH,
 ) -> go.Figure:
     """Step 3, a key a row: its value, its weight, their product; below, the sum z beside the model's own `model_z`.
 
-    Weighted values are drawn on the values' scale, so a strip is as pale as its weight is small.
+    Weighted values are drawn on the values' scale, so a strip is as pale as its weight is small. `rows` are the keys
+    that are drawn, by default all.
     """
     keys, dimensions = token_axis("key", labels), number_axis(HEAD_DIMENSION, v.shape[1])
-    shares = Axis("weight", ("",) * len(labels), keys.names)
+    drawn = list(range(len(labels)) if rows is None else rows)
+    shown, hidden = part_of(keys, drawn), masked[drawn]
+    shares = Axis("weight", ("",) * len(drawn), shown.names)
     largest, largest_z = (float(np.abs(values).max()) for values in (v, np.stack([z, model_z])))
     result = Axis("", ("z",), ("z",))
     panels = [
         Panel(
-            v, "Values v", "value", keys, dimensions, note="as created", hover="value of %{y}, dimension %{x}: %{value}"
+            v[drawn],
+            "Values v",
+            "value",
+            shown,
+            dimensions,
+            note="as created",
+            zmin=-largest,
+            zmax=largest,
+            hover="value of %{y}, dimension %{x}: %{value}",
         ),
         Panel(
-            weighted,
+            weighted[drawn],
             "Weight × value",
             "value",
-            shares if len(labels) <= MAX_CELLS else keys,
+            shares if len(drawn) <= MAX_CELLS else shown,
             dimensions,
             note="as pale as its weight is small",
             zmin=-largest,
             zmax=largest,
-            masked=np.broadcast_to(masked[:, None], weighted.shape),
+            masked=np.broadcast_to(hidden[:, None], (len(drawn), weighted.shape[1])),
             hover="weight × value of %{y}, dimension %{x}: %{value}",
             masked_hover="masked: key %{y} comes later, its weight is 0",
         ),
@@ -257,16 +273,16 @@ def value_table(
             "score",
             Axis("", ("=",), ("z",)),
             dimensions,
-            note="the rows above, added up",
+            note="the rows above, added up" if len(drawn) == len(labels) else f"the rows of all {len(labels):,} keys",
             zmin=-largest_z,
             zmax=largest_z,
             hover="sum of the weighted values, dimension %{x}: %{value}",
         ),
     ]
     figure = tile_figure(panels, theme=theme, columns=2, width=width, cell_height=ROW_HEIGHT)
-    if len(labels) <= MAX_CELLS:
-        colours = [theme.muted if hidden else theme.ink("score") for hidden in masked]
-        shares_shown = Numbers("", "", [f"{share_text(weight)} " for weight in weights.tolist()], colours)
+    if len(drawn) <= MAX_CELLS:
+        colours = [theme.muted if hid else theme.ink("score") for hid in hidden]
+        shares_shown = Numbers("", "", [f"{share_text(weight)} " for weight in weights[drawn].tolist()], colours)
         add_numbers(figure, shares_shown, figure.layout.meta["tiles"][1]["x0"] - 0.5, title="Weight")
     by_cell = {"value v": v, "weight × value": weighted, "sum z": z, "the model's own z": model_z}
     return with_data(figure, lambda: keys_table(keys, by_cell, {"weight": weights, "masked": masked}))

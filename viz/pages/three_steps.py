@@ -17,7 +17,7 @@ from model.three_steps import (
 )
 from viz.figures.bars import token_bars
 from viz.figures.labels import shorten
-from viz.figures.paths import steps_map
+from viz.figures.paths import shown_paths, steps_map
 from viz.figures.three_steps import (
     created_vectors,
     path_vectors,
@@ -33,6 +33,8 @@ from viz.plain import as_text, difference_text
 from viz.session import View, get_focus
 
 STEPS = {"1 Create q, k, v": (1,), "2 Score": (2,), "3 Sum": (3,), "All": (1, 2, 3)}
+MOST_ROWS = 24
+"""Of a longer text so many keys have a row: the chosen token, those it reads most, and a few masked ones."""
 WEIGHTS, BIASES, TOKENS = "Weight matrices", "Biases", "Every token"
 
 
@@ -50,6 +52,11 @@ class Work:
     def label(self) -> str:
         """The chosen token with its position, as typed: `9 ·it`."""
         return f"{self.query + 1} {shorten(self.view.labels[self.query])}"
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The keys that have a row in steps 2 and 3."""
+        return shown_paths(self.scoring.weights, self.scoring.masked, self.query, MOST_ROWS)
 
     @property
     def token(self) -> str:
@@ -156,9 +163,11 @@ def score_step(work: Work, *, alone: bool) -> None:
         labels=view.labels,
         query=query,
         divisor=divisor,
+        rows=work.rows,
         theme=theme(),
     )
     chart(table, key="products", alt=f"Keys, their products with the query of {work.label}, sums and shares")
+    told_rows(work)
     if alone:
         bars = token_bars(
             scoring.scaled,
@@ -196,14 +205,27 @@ def sum_step(work: Work) -> None:
         masked=work.scoring.masked,
         labels=view.labels,
         token=work.label,
+        rows=work.rows,
         theme=theme(),
     )
     chart(figure, key="sum", alt=f"Values, weighted values and their sum for {work.label}")
+    told_rows(work)
     difference = largest_difference(work.summing.z, own)
     if work.causal:
         st.caption(f"Recomputed: largest difference from the model's own z {difference_text(difference)}.")
     else:
         st.caption(f"Without the mask z differs from the model's own, which has the mask, by up to {difference:.3g}.")
+
+
+def told_rows(work: Work) -> None:
+    """Which keys have a row, where it is not all of them."""
+    n, rows = len(work.view.labels), work.rows
+    if len(rows) < n:
+        more = " and a few masked ones" if work.scoring.masked[list(rows)].any() else ""
+        st.caption(
+            f"Of {n:,} keys {len(rows)} have a row: {work.token}, those it reads most{more}. The others take part in "
+            "all that is computed, and are in the CSV."
+        )
 
 
 def head_section(view: View) -> None:
