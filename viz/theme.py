@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal
 
@@ -54,6 +55,26 @@ def mix(a: str, b: str, share: float) -> str:
     """The colour `share` (0..1) of the way from `a` to `b`, both "#rrggbb"."""
     pairs = zip(_channels(a), _channels(b), strict=True)
     return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in pairs)
+
+
+def colour_at(scale: Scale, share: float) -> str:
+    """The colour of a scale at `share` (0..1) of its range."""
+    for (start, below), (end, above) in pairwise(scale):
+        if share <= end:
+            return mix(below, above, (share - start) / (end - start))
+    return scale[-1][1]
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever is read better on `colour`; its contrast is at least 4.58 (WCAG 2.2 asks for 4.5)."""
+    return "#000000" if luminance(colour) > 0.179 else "#ffffff"
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of WCAG 2.2, from 0 (black) to 1 (white)."""
+    shares = [channel / 255 for channel in _channels(colour)]
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def signed_scale(negative: str, zero: str, positive: str) -> Scale:

@@ -58,6 +58,11 @@ def test_numbers_are_in_the_cells_up_to_twelve_tokens(n, numbered):
         shown = [word for row in text for word in row if word]
         assert len(shown) == 4 * n * n
         assert shown.count("−∞") == n * (n - 1) / 2
+    drawn = [trace for trace in matrices(head(n)).data if (trace.meta or {}).get("in_cells")]
+    assert len(drawn) == numbered
+    for trace in drawn:
+        assert list(trace.text) == [text[y][x] for x, y in zip(trace.x, trace.y, strict=True)]
+        assert set(trace.textfont.color) <= {"#000000", "#ffffff"}
 
 
 def test_a_subtracted_number_is_named_and_does_not_stretch_the_scale():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from viz.figures.scales import composite_scale, from_segment, to_segment, value_range
-from viz.theme import DARK, LIGHT, theme_for
+from viz.theme import DARK, LIGHT, colour_at, ink_on, luminance, theme_for
 
 THEMES = [LIGHT, DARK]
 
@@ -42,12 +42,6 @@ def test_ranges():
     assert value_range(np.array([1e38], np.float32), "score", None, None)[1] == pytest.approx(1e38)
 
 
-def luminance(colour: str) -> float:
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
-
-
 def contrast(a: str, b: str) -> float:
     low, high = sorted((luminance(a), luminance(b)))
     return (high + 0.05) / (low + 0.05)
@@ -71,3 +65,13 @@ def test_words_are_readable_and_scales_differ_in_lightness(theme):
 def test_theme_for():
     assert theme_for("dark") is DARK
     assert theme_for("light") is theme_for(None) is theme_for("other") is LIGHT
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_number_can_be_read_on_every_colour_of_every_scale(theme):
+    for scale in theme.scales.values():
+        assert [colour_at(scale, share) for share, _ in scale] == [colour for _, colour in scale]
+        for share in np.linspace(0, 1, 101):
+            ground = colour_at(scale, float(share))
+            assert contrast(ink_on(ground), ground) >= 4.5
+    assert contrast(ink_on(theme.masked), theme.masked) >= 4.5

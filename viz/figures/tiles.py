@@ -17,17 +17,19 @@ import plotly.graph_objects as go
 from viz.figures.captions import bottom_titles, legend_strips, words
 from viz.figures.clicks import CLOSE_DISTANCE, HOVER_DISTANCE, hidden_axes, hover_layers
 from viz.figures.data import panels_table, with_data
-from viz.figures.labels import cell_number
+from viz.figures.labels import cell_number, text_width
 from viz.figures.look import CLEAR, base_layout
 from viz.figures.panels import RIGHT, ROW_WIDTH, TOP, Grid, Panel, arrange, column_ticks, row_ticks
 from viz.figures.scales import composite_scale, to_segment
-from viz.theme import Theme
+from viz.theme import Theme, colour_at, ink_on
 
 FRAMED_CELLS = 40
 """Up to this many cells along a side, thin lines separate the cells."""
 EXACT_COLOURS = 20_000
 """Up to this many cells colours travel as float32; of more as integers of two bytes, finer than any screen."""
 COLOUR_STEPS = 32_000
+NUMBER_ROOM, NUMBER_SIZES = 38, (8, 11)
+"""The width in pixels that a cell has for its number, and the least and the largest size of its digits."""
 
 
 def tile_figure(
@@ -67,12 +69,13 @@ def tile_figure(
         "meta": {"cells": True},
     }
     if numbers:
-        cells |= {"text": text, "texttemplate": "%{text}"}
+        cells |= {"text": text}
     coloured = shared if numbers or z.size <= EXACT_COLOURS else shared | _in_few_bytes(cells, stops, top)
     traces: list[Any] = [go.Heatmap(**cells, **coloured), legend_strips(grid, segments, shared)]
     hatch = _hatching(grid, theme)
     traces += [hatch] if hatch is not None else []
     traces += words(grid, theme)
+    traces += [_numbers(grid, text, theme)] if text else []
     for i, tile in enumerate(grid.tiles):
         traces += hover_layers(tile, i) if click else []
     figure = go.Figure(traces, _layout(grid, theme, gap, click))
@@ -117,6 +120,32 @@ def _heights(
                 shown = tile.panel.masked_text if b.masked[r, c] else cell_number(float(b.values[r, c]))
                 text[tile.y0 + r][tile.x0 + c] = shown
     return z, text
+
+
+def _numbers(grid: Grid, text: list[list[str]], theme: Theme) -> go.Scatter:
+    """The text of each cell, in black or white as its colour asks for; plotly's own would be dark grey on grey."""
+    xs, ys, texts, colours = list[int](), list[int](), list[str](), list[str]()
+    for tile in grid.tiles:
+        scale, span = theme.scales[tile.panel.scale], (tile.high - tile.low) or 1.0
+        for r, c in np.ndindex(tile.blocks.values.shape):
+            xs.append(tile.x0 + c)
+            ys.append(tile.y0 + r)
+            texts.append(text[tile.y0 + r][tile.x0 + c])
+            share = 0.0 if tile.blocks.masked[r, c] else (float(tile.blocks.values[r, c]) - tile.low) / span
+            ground = theme.masked if tile.blocks.masked[r, c] else colour_at(scale, min(max(share, 0.0), 1.0))
+            colours.append(ink_on(ground))
+    fitting = int(NUMBER_ROOM / max(text_width(shown, 1) for shown in texts))
+    size = min(max(fitting, NUMBER_SIZES[0]), NUMBER_SIZES[1])
+    return go.Scatter(
+        x=xs,
+        y=ys,
+        text=texts,
+        mode="text",
+        textfont={"size": size, "color": colours},
+        hoverinfo="skip",
+        showlegend=False,
+        meta={"in_cells": True},
+    )
 
 
 def _hatching(grid: Grid, theme: Theme) -> go.Scatter | None:
