@@ -85,7 +85,7 @@ def test_each_iteration_draws_the_models_numbers_and_their_check(open_app: OpenA
     n_layers, d_model = trace.network.config.n_layers, trace.network.config.d_model
     n_numbers = 2 * n_layers * (position + 1) * d_model
     assert f"{n_numbers:,} numbers, {4 * n_numbers:,} bytes" in words(app)
-    difference = float(re.search(r"\*\*([\d.]+e-?\d+|0\.0e\+00)\*\*, below", words(app))[1])
+    difference = float(re.search(r"\*\*([\d.]+e−\d+|0)\*\*, below", words(app))[1].replace("−", "-"))
     assert difference < 1e-4
 
 

@@ -74,6 +74,7 @@ def test_numbers():
     assert short_number(-3.14159) == "−3.14"
     assert cell_number(0.421) == "0.42"
     assert [cell_number(x) for x in (99.994, -99.996, -118.4, 99_999)] == ["99.99", "−100", "−118", "99999"]
+    assert [cell_number(x) for x in (-0.004, 0.004, -0.006)] == ["0.00", "0.00", "−0.01"]
     assert cell_number(-1e10) == "−1e+10"
     assert number_axis("dimension", 3).ticks == ("0", "1", "2")
     assert text_width("&lt;") == text_width("<")

@@ -70,5 +70,5 @@ def test_all_else_has_its_bar():
     np.testing.assert_array_equal(wide.y, [3.0, -4.0, 1.0, -2.0, 5.0])
     np.testing.assert_array_equal(biases.y, [0.1, 0.2])
     np.testing.assert_array_equal(biases.x, [2, 3])
-    assert list(figure.layout.xaxis.ticktext) == ["token", "position", "0", "1", "last bias"]
+    assert list(figure.layout.xaxis.ticktext) == ["token", "<br>position", "0", "1", "<br>last bias"]
     assert wide.hovertext[3] == "MLP of layer 1"

@@ -56,7 +56,8 @@ def other_contributions(
 ) -> go.Figure:
     """What all but the heads adds to the same logit: embeddings, each layer's MLP and attention bias, the last bias."""
     n_layers = len(mlps)
-    ticks = ["token", "position", *(str(layer) for layer in range(n_layers)), "last bias"]
+    # A line of their own for the long ones, which would run into their neighbours.
+    ticks = ["token", "<br>position", *(str(layer) for layer in range(n_layers)), "<br>last bias"]
     names = [
         "the token's embedding",
         "the position's embedding",
@@ -100,7 +101,7 @@ def other_contributions(
         base_layout(theme)
         | {
             "height": 300,
-            "margin": {"l": 48, "r": 8, "t": 46, "b": 44, "pad": 2},
+            "margin": {"l": 48, "r": 24, "t": 46, "b": 50, "pad": 2},
             "barmode": "overlay",
             "xaxis": {
                 "range": [-0.6, len(ticks) - 0.4],
@@ -108,7 +109,7 @@ def other_contributions(
                 "ticktext": ticks,
                 "tickfont": {"size": 11, "color": theme.text},
                 "tickangle": 0 if n_layers <= 16 else -90,
-                "title": {"text": "layer", "font": {"size": 11, "color": theme.muted}, "standoff": 2},
+                "title": {"text": "layer", "font": {"size": 11, "color": theme.muted}, "standoff": 6},
                 "showgrid": False,
                 "zeroline": False,
             },

@@ -124,9 +124,12 @@ def short_number(value: float) -> str:
 
 
 def cell_number(value: float) -> str:
-    """A number inside a cell: two decimals, none from 100 on, and two digits of what is too large for a cell."""
+    """A number inside a cell: two decimals, none from 100 on, and two digits of what is too large for a cell.
+
+    What rounds to 0 has no sign.
+    """
     decimals = ".2f" if abs(value) < 99.995 else ".0f" if abs(value) < 99_999.5 else ".2g"
-    return f"{float(value):{decimals}}".replace("-", "−")
+    return f"{float(value):z{decimals}}".replace("-", "−")
 
 
 def _visible(character: str) -> str:

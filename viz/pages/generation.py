@@ -12,7 +12,7 @@ from viz.figures.labels import hover_name, plain, shorten
 from viz.figures.next_token import next_token_bars
 from viz.focus import head_name
 from viz.pages.charts import chart
-from viz.pages.generation_controls import sampling_controls, writing_controls
+from viz.pages.generation_controls import sampling_controls, writing_controls, written_text
 from viz.pages.generation_state import (
     Reading,
     get_position,
@@ -49,8 +49,9 @@ def iteration_section(view: View, ticking: bool) -> None:
     wrong moment is lost in it. So there are two reruns only, one that starts the ticking and one that ends it.
     """
     text, position = whole_text(view), get_position(view)
+    writing_controls(view)  # above what grows while the model writes: Stop stays under the pointer
     iteration_strip(view, text, position)
-    writing_controls(view)
+    written_text(view)
     left, right = st.columns([3, 2], gap="large")
     with right:
         sampling = sampling_controls()

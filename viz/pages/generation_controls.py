@@ -46,14 +46,17 @@ def sampling_controls() -> Sampling:
     return Sampling(off, temperature, top_k, top_p, seed)
 
 
-def writing_controls(view: View) -> None:
-    """The text with what was written, and the buttons that write, stop, clear and take over."""
-    writing = get_writing(view)
-    tokenizer = view.model.tokenizer
+def written_text(view: View) -> None:
+    """The text with what was written."""
+    writing, tokenizer = get_writing(view), view.model.tokenizer
     if writing.ids:
         sentence, new = tokenizer.decode(view.trace.ids), tokenizer.decode(writing.ids)
         st.markdown(f"{as_text(sentence)}:primary-background[{as_text(new)}]")
-    full = is_full(view)
+
+
+def writing_controls(view: View) -> None:
+    """The buttons that write, stop, clear and take over."""
+    writing, full = get_writing(view), is_full(view)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="writing"):
         if writing.left:
             st.button("Stop", key="gen_stop", on_click=stop, args=(view,), type="primary", icon=":material/stop:")
@@ -71,5 +74,5 @@ def writing_controls(view: View) -> None:
                 st.rerun()
     if full:
         st.info(f"The text has {view.model.config.n_ctx:,} tokens, as many as this model can read: it cannot write on.")
-    elif writing.ids and writing.ids[-1] == tokenizer.start_id:
+    elif writing.ids and writing.ids[-1] == view.model.tokenizer.start_id:
         st.info("The model wrote its token for the end of a text. It will write on if you ask: then another text.")

@@ -9,7 +9,7 @@ from model.generate import largest_number, multiplications
 from model.sampling import Choice, Sampling
 from viz.figures.next_token import share
 from viz.pages.generation_state import Reading
-from viz.plain import as_text
+from viz.plain import as_text, difference_text
 
 TOLERANCE = 1e-4
 
@@ -76,7 +76,7 @@ def check_words(reading: Reading) -> str:
         verdict = f"from rounding: the numbers go up to {largest_number(reading.step):,.0f}"
     return (
         f"Read again without the cache: largest difference in q, k, v of all layers and in the logits "
-        f"**{reading.difference:.1e}**, {verdict}."
+        f"**{difference_text(reading.difference)}**, {verdict}."
     )
 
 

@@ -17,7 +17,7 @@ from viz.figures.lens import lens_table
 from viz.focus import head_name
 from viz.pages.charts import chart
 from viz.pages.shell import open_view, strip, theme
-from viz.plain import as_text
+from viz.plain import as_text, difference_text
 from viz.session import View, get_focus
 
 N_GUESSES, N_OFFERED, N_NAMED = 5, 40, 3
@@ -75,7 +75,7 @@ def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> Non
     st.caption(
         "Each row takes the residual stream as it is there, and puts the model’s final LayerNorm and output matrix to "
         "it, once, as if the layers that follow did not exist. The last row is the model’s output itself: largest "
-        f"difference from its logits {_off(off)}. Entropy: 0 bits is certain, "
+        f"difference from its logits {difference_text(off)}. Entropy: 0 bits is certain, "
         f"{np.log2(view.model.config.d_vocab):.1f} bits would be all tokens alike."
     )
 
@@ -149,10 +149,10 @@ def parts_part(view: View, parts: DirectLogits, query: int, *, less_average: boo
     )
     st.markdown(table.replace(" -", " −").replace("**-", "**−"))
     st.caption(
-        f"Check: all parts add up to the model’s {what}; difference {_off(abs(total - own))}, and at most "
-        f"{_off(parts.largest_difference)} for the {len(parts.ids)} tokens checked. Direct: only what a part writes "
-        "into the residual stream itself, not what later layers make of it; the final LayerNorm’s scale is frozen at "
-        "the value it had. An MLP’s number has its bias in it."
+        f"Check: all parts add up to the model’s {what}; difference {difference_text(abs(total - own))}, and at most "
+        f"{difference_text(parts.largest_difference)} for the {len(parts.ids)} tokens checked. Direct: only what a "
+        "part writes into the residual stream itself, not what later layers make of it; the final LayerNorm’s scale is "
+        "frozen at the value it had. An MLP’s number has its bias in it."
     )
 
 
@@ -175,10 +175,6 @@ def _strongest(heads: np.ndarray) -> str:
         for layer, head in zip(*np.unravel_index(order, heads.shape), strict=True)
     ]
     return f"The heads that add most, either way: {', '.join(named)}.".replace("-", "−")
-
-
-def _off(value: float) -> str:
-    return f"{value:.1e}" if value else "0"
 
 
 def page() -> None:

@@ -15,7 +15,7 @@ from viz.figures.mask import NUMBERED_TOKENS, mask_matrices, training_examples
 from viz.focus import head_name
 from viz.pages.charts import chart, matrix_chart
 from viz.pages.shell import open_view, strip, theme
-from viz.plain import as_text
+from viz.plain import as_text, difference_text
 from viz.session import View, get_focus
 
 YOURS, ARTICLE = "Your text", "The article’s example"
@@ -96,7 +96,7 @@ def own_section(view: View, subtracted: bool) -> None:
     _same_softmax(infinite, finite)
     st.caption(
         "Recomputed: these weights times the head’s values are the z that the model’s own pass left; largest "
-        f"difference {_difference(largest_difference(z, trace.z[layer, head]))}."
+        f"difference {difference_text(largest_difference(z, trace.z[layer, head]))}."
     )
     rows_section(view.labels, steps.pattern)
 
@@ -140,7 +140,7 @@ def beside_the_printed(steps: MaskSteps, unscaled: MaskSteps) -> None:
     left.markdown("\n".join(lines))
     right.markdown(
         "Rounded to two digits, the weights computed here are the printed ones: largest difference "
-        f"{_difference(difference)}."
+        f"{difference_text(difference)}."
     )
     right.markdown(
         "That takes a step the article does not draw: GPT-2 divides each score by √d_head, because longer vectors give "
@@ -215,13 +215,9 @@ def _explain(divisor: str, subtracted: bool) -> None:
 def _same_softmax(infinite: MaskSteps, finite: MaskSteps) -> None:
     difference = largest_difference(infinite.pattern, finite.pattern)
     st.caption(
-        f"Softmax after −∞ and after −10¹⁰: largest difference {_difference(difference)}. Both become 0, as "
+        f"Softmax after −∞ and after −10¹⁰: largest difference {difference_text(difference)}. Both become 0, as "
         "e to the power of −10¹⁰ is smaller than any number a computer keeps."
     )
-
-
-def _difference(value: float) -> str:
-    return f"{value:.1e}" if value else "0"
 
 
 def _two_digits(weights: Float[np.ndarray, " key"]) -> str:

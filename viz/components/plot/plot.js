@@ -28,7 +28,7 @@ async function draw(holder, state) {
   state.drawing = true;
   try {
     const plotly = (state.plotly = await library(state.url));
-    while (state.drawn !== state.wanted && holder.isConnected) {
+    while (state.drawn !== state.wanted && !state.gone) {
       const asked = state.wanted;
       const { figure, config } = asked;
       await plotly.react(holder, figure.data, { ...figure.layout, uirevision: revision(figure.layout) }, config);
@@ -37,10 +37,12 @@ async function draw(holder, state) {
       if (!state.observer) listen(holder, state);
     }
   } catch (error) {
+    if (state.gone) return;
     holder.textContent = "This chart could not be drawn. Reload the page to try again.";
     console.error(error);
   } finally {
     state.drawing = false;
+    if (state.gone) state.plotly?.purge(holder);
   }
 }
 
@@ -95,7 +97,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     draw(holder, state);
   }
   return () => {
+    state.gone = true;
     state.observer?.disconnect();
-    state.plotly?.purge(holder);
+    if (!state.drawing) state.plotly?.purge(holder); // else when it is drawn: plotly cannot stop half-way
   };
 }
