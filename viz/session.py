@@ -6,6 +6,7 @@ import gc
 import os
 import secrets
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ from viz.written import to_params as written_params
 
 CACHE_VARIABLE = "HEADLIGHT_TRACE_CACHE_MB"
 _DEFAULT_CACHE_MB = 512
+DRAW_SECONDS = 0.2
+"""What a browser takes to draw a page's charts, at most a little more."""
 TWO_SENTENCES = "Two sentences"
 """The page that shows the second text."""
 
@@ -94,6 +97,15 @@ def changed_trace(view: View, changes: Changes) -> Trace:
         HeadlightError: the model cannot make it, or too many wait for the model.
     """
     return traces().get(view.model.network, view.ids, changes, caller=_caller()) if changes else view.trace
+
+
+def let_draw() -> None:
+    """Wait until the browser will have drawn what was sent, before work that it need not wait for: on few cores the one
+    would hold up the other. A run that nobody wants any more ends here."""
+    check, until = _caller().check, time.monotonic() + DRAW_SECONDS
+    while time.monotonic() < until:
+        check()
+        time.sleep(0.01)
 
 
 @contextmanager

@@ -163,11 +163,13 @@ def test_sizes(n):
     assert widest <= 3 * 40
 
 
-def test_a_chosen_cell_leaves_the_words_as_they_are():
-    """Plotly pales what a click does not select; a trace of words keeps its one colour."""
-    traces = [trace for trace in matrices(head(6)).data if (trace.meta or {}).get("texts")]
-    assert traces
-    assert all(trace.unselected.textfont.color == trace.textfont.color for trace in traces)
+def test_words_are_one_trace_in_their_colours_and_a_click_pales_none():
+    figure = matrices(head(6))
+    (trace,) = [trace for trace in figure.data if (trace.meta or {}).get("texts")]
+    colours = dict(zip(trace.text, trace.textfont.color, strict=True))
+    assert colours["<b>Scores</b>"] == LIGHT.ink("score")
+    assert colours["query "] == LIGHT.muted
+    assert figure.layout.clickmode == "event"  # not "select", which pales all but the clicked
 
 
 def test_same_inputs_same_figure():

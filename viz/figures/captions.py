@@ -1,7 +1,7 @@
 """The words around the tiles: titles, notes, legends with their numbers, axis titles, the position numbers in between.
 
-All words that are no axis ticks are one text trace a colour and all colour strips one small heatmap, as single
-annotations and subplots cost a browser ten times as much.
+All words that are no axis ticks are one text trace and all colour strips one small heatmap, as single annotations and
+subplots cost a browser ten times as much.
 """
 
 from __future__ import annotations
@@ -43,16 +43,11 @@ class Word(NamedTuple):
     colour: str
 
 
-def words(grid: Grid, theme: Theme) -> list[go.Scatter]:
-    """The texts of a figure of tiles, one trace a colour: plotly pales unselected text, unless told its colour."""
+def words(grid: Grid, theme: Theme) -> go.Scatter:
+    """The texts of a figure of tiles."""
     last_row = {tile.grid_column: tile.grid_row for tile in grid.tiles}
     found = [word for tile in grid.tiles for word in _tile_words(tile, grid, theme, last_row[tile.grid_column])]
-    colours = dict.fromkeys(word.colour for word in found)
-    return [_text_trace([word for word in found if word.colour == colour], colour) for colour in colours]
-
-
-def _text_trace(found: Sequence[Word], colour: str) -> go.Scatter:
-    x, y, text, place, size, _ = (list(part) for part in zip(*found, strict=True))
+    x, y, text, place, size, colour = (list(part) for part in zip(*found, strict=True))
     return go.Scatter(
         x=x,
         y=y,
@@ -60,7 +55,6 @@ def _text_trace(found: Sequence[Word], colour: str) -> go.Scatter:
         mode="text",
         textposition=place,
         textfont={"size": size, "color": colour},
-        unselected={"textfont": {"color": colour}},
         hoverinfo="skip",
         showlegend=False,
         cliponaxis=False,

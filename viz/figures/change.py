@@ -107,7 +107,6 @@ def ranked_shifts(
             "color": theme.roles["score"],
             "line": {"color": theme.text, "width": [2 if i == chosen else 0 for i in range(len(values))]},
         },
-        unselected={"marker": {"opacity": 1}},
         text=[f"{short_number(value)}  {plain(note)}" for value, note in zip(values, notes, strict=True)],
         textposition="outside",
         textfont={"size": 11, "color": theme.text},

@@ -244,7 +244,6 @@ def _add_distances(
             mode="text",
             textposition="middle right",
             textfont={"size": size, "color": colour},
-            unselected={"textfont": {"color": colour}},
             meta={"texts": True},
             **shared,
         )
@@ -268,7 +267,6 @@ def _add_distances(
             mode="text",
             textposition="middle right",
             textfont={"size": 10.5, "color": theme.muted},
-            unselected={"textfont": {"color": theme.muted}},
             meta={"texts": True},
             **shared,
         )

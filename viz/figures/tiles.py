@@ -74,7 +74,7 @@ def tile_figure(
     traces: list[Any] = [go.Heatmap(**cells, **coloured), legend_strips(grid, segments, shared)]
     hatch = _hatching(grid, theme)
     traces += [hatch] if hatch is not None else []
-    traces += words(grid, theme)
+    traces.append(words(grid, theme))
     traces += [_numbers(grid, text, theme)] if text else []
     for i, tile in enumerate(grid.tiles):
         traces += hover_layers(tile, i) if click else []

@@ -33,7 +33,7 @@ from viz.pages.generation_words import (
     savings_table,
 )
 from viz.pages.shell import open_view, theme
-from viz.session import View, get_focus, write_url
+from viz.session import View, get_focus, let_draw, write_url
 
 N_BARS = 20
 STRIP = "writing_strip"
@@ -130,7 +130,8 @@ def savings_part(text: View, reading: Reading, *, writing: bool) -> None:
     """What the cache saves; and, unless more is being written, the iteration against a pass over the whole text."""
     config, position = text.model.config, reading.step.position
     asked = st.session_state.get("gen_again") is True
-    if asked or (is_quick(text, position) and not writing):
+    if reading.difference is None and (asked or (is_quick(text, position) and not writing)):
+        let_draw()
         reading = measure(text, reading)
     st.markdown(savings_table(config, position, reading))
     st.caption(saved_words(config, position))

@@ -142,8 +142,6 @@ def read(text: View, position: int) -> Reading:
 def measure(text: View, reading: Reading) -> Reading:
     """The iteration run through the cache once more, now timed, and without the cache: what differs, and the times."""
     trace, position = text.trace, reading.step.position
-    if reading.difference is not None:
-        return reading
     cache = Cache.of(trace, position)
     with at_the_model() as turn:
         between = partial(turns().give_way, turn)
