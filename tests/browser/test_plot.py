@@ -96,7 +96,7 @@ def test_the_toolbar_is_one_stop_and_arrows_go_along_it(page: Page, server: Serv
 @pytest.mark.parametrize("viewport", [PHONE])
 def test_a_chart_wider_than_the_screen_fades_where_there_is_more(page: Page, server: Serve) -> None:
     chart = open_plot(page, server)
-    frame = page.locator(".st-key-wide_bars")
+    frame = page.locator(".st-key-bars .plot-frame")
     expect(frame).to_have_attribute("data-more", "")
     frame.evaluate("frame => { frame.scrollLeft = frame.scrollWidth }")
     expect(frame).not_to_have_attribute("data-more", "")

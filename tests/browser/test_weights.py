@@ -57,6 +57,6 @@ def test_another_layer_and_another_statistic_by_keyboard(page: Page, server: Ser
 def test_a_phone_scrolls_charts_inside_their_frames(page: Page, server: Serve) -> None:
     open_weights(page, server)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
-    frame = page.locator(".st-key-wide_block_weights")
+    frame = page.locator(".st-key-block_weights .plot-frame")
     assert frame.evaluate("frame => frame.scrollWidth > frame.clientWidth")
     expect(page.get_by_role("cell", name="124,439,808")).to_be_visible()

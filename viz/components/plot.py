@@ -22,7 +22,8 @@ OnClick = Callable[[int, int], None]
 _FILES = Path(__file__).with_suffix("")
 _render = st.components.v2.component(
     "headlight_plot",
-    html='<div class="plot"></div>',
+    html='<div class="plot-frame"><div class="plot"></div></div>',
+    css=(_FILES / "plot.css").read_text("utf-8"),
     js=(_FILES / "plot.js").read_text("utf-8"),
     isolate_styles=False,  # plotly puts its styles into the page
 )
@@ -30,10 +31,13 @@ _render = st.components.v2.component(
 _library = declare_component("plotly_js", path=Path(str(files("plotly") / "package_data")))
 
 
-def plot(figure: str, *, key: str, alt: str, config: Mapping[str, Any], on_click: OnClick | None = None) -> None:
+def plot(
+    figure: str, *, key: str, alt: str, config: Mapping[str, Any], min_width: int, on_click: OnClick | None = None
+) -> None:
     """Draw a figure as wide as its container; `alt` is what it is called where it cannot be seen.
 
-    `figure` is its JSON with a height in the layout; `config` what plotly.js is to draw it with.
+    `figure` is its JSON with a height in the layout; `config` what plotly.js is to draw it with. Where there are fewer
+    than `min_width` pixels, it scrolls inside its frame.
     """
     revision = hashlib.blake2b(figure.encode(), digest_size=8).hexdigest()
 
@@ -48,6 +52,7 @@ def plot(figure: str, *, key: str, alt: str, config: Mapping[str, Any], on_click
         "alt": alt,
         "clicks": on_click is not None,
         "config": dict(config),
+        "min_width": min_width,
         "library": _library_url(),
     }
     message = f'{json.dumps(frame)[:-1]}, "figure": {figure}}}'

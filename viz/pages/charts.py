@@ -31,9 +31,14 @@ def chart(
     `heads`, by default the chosen one, are those that the figure is about: its files are named after them.
     """
     name = file_name(key, [head_name(head) for head in ([get_focus().head] if heads is None else heads)])
-    with st.container(key=f"wide_{key}"):
-        st.html(f"<style>.st-key-wide_{key} > .st-key-{key} {{ min-width: {min_width(figure)}px }}</style>")
-        plot(figure.to_json(validate=False), key=key, alt=alt, config=_CONFIG, on_click=on_click)
+    plot(
+        figure.to_json(validate=False),
+        key=key,
+        alt=alt,
+        config=_CONFIG,
+        min_width=min_width(figure),
+        on_click=on_click,
+    )
     _save_menu(figure, key, alt, name)
 
 

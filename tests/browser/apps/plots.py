@@ -21,13 +21,12 @@ heights = np.random.default_rng(st.session_state.seed).uniform(0.2, 1, n)
 figure = go.Figure(
     go.Bar(x=np.arange(n), y=heights), {"height": 300, "xaxis": {"range": [-0.5, n - 0.5]}, "yaxis": {"range": [0, 1]}}
 )
-with st.container(key="wide_bars"):
-    st.html("<style>.st-key-bars { min-width: 500px } .st-key-wide_bars { overflow-x: auto }</style>")
-    plot(
-        figure.to_json(),
-        key="bars",
-        alt="Random bars",
-        config={"displaylogo": False},
-        on_click=lambda curve, point: st.session_state.clicks.append((curve, point)),
-    )
+plot(
+    figure.to_json(),
+    key="bars",
+    alt="Random bars",
+    config={"displaylogo": False},
+    min_width=500,
+    on_click=lambda curve, point: st.session_state.clicks.append((curve, point)),
+)
 st.text(f"server: seed {st.session_state.seed}, clicks {st.session_state.clicks}")

@@ -53,18 +53,18 @@ function listen(holder, state) {
   });
   holder.on("plotly_afterplot", () => oneStop(holder));
   oneStop(holder);
-  const frame = holder.closest('[class*="st-key-wide_"]');
-  if (frame) frame.onscroll = () => tellOfMore(frame);
+  const frame = holder.parentElement;
+  frame.onscroll = () => tellOfMore(frame);
   state.observer = new ResizeObserver(() => {
     const width = holder.clientWidth;
     if (width && width !== holder._fullLayout?.width) state.plotly.Plots.resize(holder);
-    if (frame) tellOfMore(frame);
+    tellOfMore(frame);
   });
   state.observer.observe(holder);
-  if (frame) state.observer.observe(frame);
+  state.observer.observe(frame);
 }
 
-// A chart wider than the screen fades out where there is more of it, for the page's style to show.
+// A chart wider than its frame fades where there is more of it.
 function tellOfMore(frame) {
   frame.toggleAttribute("data-more", frame.scrollWidth - frame.clientWidth - frame.scrollLeft > 4);
 }
@@ -91,6 +91,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   } else if (state.wanted?.revision !== asked.revision) {
     state.wanted = asked;
     state.url = asked.library;
+    holder.style.minWidth = `${asked.min_width}px`;
     holder.style.height = `${asked.figure.layout.height}px`; // room for it before it is drawn
     holder.setAttribute("role", "figure");
     holder.setAttribute("aria-label", asked.alt);
