@@ -19,7 +19,7 @@ from jaxtyping import Float
 
 EXACT_BYTES = 600_000
 """Up to this size all weights travel as float32."""
-PACKED_BYTES = 800_000
+PACKED_BYTES = 770_000
 """What compressed weights should not exceed; where they would, they are rounded to the next coarser step."""
 SCALES = (65_535, 16_383, 4_095, 1_023)
 """A rounded weight is a whole number of steps of 1/65535, or coarser ones: off by at most half a step."""
