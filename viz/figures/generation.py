@@ -281,5 +281,5 @@ def _stack_layout(
                 "font": {"size": 12, "color": theme.muted},
             },
         ],
-        "meta": {"min_width": least},
+        "meta": {"min_width": least, "in_view": centre},
     }

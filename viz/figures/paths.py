@@ -229,7 +229,12 @@ def _layout(
         "yaxis": {"range": [-6, TOP], "showticklabels": False, **axis},
         "shapes": [*_lines(weights, masked, query, lit, place, theme), *_veils(masked, lit, place, theme)],
         "annotations": list(_names(masked is not None, len(labels), head, lit, place, theme)),
-        "meta": {"min_width": needed, "paths": list(place.paths), "lit": sorted(lit)},
+        "meta": {
+            "min_width": needed,
+            "in_view": place.centre(query),
+            "paths": list(place.paths),
+            "lit": sorted(lit),
+        },
     }
 
 

@@ -18,9 +18,14 @@ with st.container(horizontal=True):
 
 n = st.session_state.n_bars
 heights = np.random.default_rng(st.session_state.seed).uniform(0.2, 1, n)
-figure = go.Figure(
-    go.Bar(x=np.arange(n), y=heights), {"height": 300, "xaxis": {"range": [-0.5, n - 0.5]}, "yaxis": {"range": [0, 1]}}
-)
+layout = {
+    "height": 300,
+    "margin": {"l": 80, "r": 80},
+    "meta": {"in_view": n - 1},
+    "xaxis": {"range": [-0.5, n - 0.5]},
+    "yaxis": {"range": [0, 1]},
+}
+figure = go.Figure(go.Bar(x=np.arange(n), y=heights), layout)
 plot(
     figure.to_json(),
     key="bars",

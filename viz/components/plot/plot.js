@@ -1,6 +1,7 @@
 // A chart that plotly draws where it stands: new numbers change the picture in place, zoom and all, in one drawing.
 
 const LIBRARY = Symbol.for("headlight.plotly");
+const EDGE = 40; // pixels: what is nearer to the frame's edge counts as out of view
 
 // plotly.js, fetched once for each tab.
 function library(url) {
@@ -35,6 +36,7 @@ async function draw(holder, state) {
       state.drawn = asked;
       holder.dataset.drawings = Number(holder.dataset.drawings ?? 0) + 1;
       if (!state.observer) listen(holder, state);
+      bringIntoView(holder, figure.layout);
     }
   } catch (error) {
     if (state.gone) return;
@@ -67,6 +69,17 @@ function listen(holder, state) {
 // A chart wider than its frame fades where there is more of it.
 function tellOfMore(frame) {
   frame.toggleAttribute("data-more", frame.scrollWidth - frame.clientWidth - frame.scrollLeft > 4);
+}
+
+// Where a chart is wider than its frame: scroll to the place on its x axis that it is about.
+function bringIntoView(holder, { meta, xaxis, margin }) {
+  const frame = holder.parentElement;
+  if (meta?.in_view === undefined || frame.scrollWidth <= frame.clientWidth) return;
+  const [low, high] = xaxis.range;
+  const share = (meta.in_view - low) / (high - low);
+  const at = margin.l + share * (holder.clientWidth - margin.l - margin.r);
+  const hidden = at < frame.scrollLeft + EDGE || at > frame.scrollLeft + frame.clientWidth - EDGE;
+  if (hidden) frame.scrollLeft = at - frame.clientWidth / 2;
 }
 
 // The toolbar is one stop for the Tab key; the arrow keys go along it.
