@@ -99,8 +99,10 @@ def test_a_chart_wider_than_the_screen_fades_where_there_is_more(page: Page, ser
     frame = page.locator(".st-key-bars .plot-frame")
     expect(frame).not_to_have_attribute("data-more", "")  # it is scrolled to the last bar, which this chart is about
     assert frame.evaluate("frame => frame.scrollLeft") > 20
+    expect(frame).to_have_attribute("data-before", "")
     frame.evaluate("frame => { frame.scrollLeft = 0 }")
     expect(frame).to_have_attribute("data-more", "")
+    expect(frame).not_to_have_attribute("data-before", "")
     page.set_viewport_size({"width": 900, "height": 700})
     page.wait_for_function("() => document.querySelector('.js-plotly-plot')._fullLayout.width > 700")
     expect(chart).to_have_attribute("data-drawings", "1")

@@ -37,7 +37,7 @@ def plot(
     """Draw a figure as wide as its container; `alt` is what it is called where it cannot be seen.
 
     `figure` is its JSON with a height in the layout; `config` what plotly.js is to draw it with. Where there are fewer
-    than `min_width` pixels, it scrolls inside its frame, to the layout's `meta.in_view` (a place on its x axis), if any.
+    than `min_width` pixels, it scrolls inside its frame, to the layout's `meta.in_view`, a place on its x axis.
     """
     revision = hashlib.blake2b(figure.encode(), digest_size=8).hexdigest()
 

@@ -68,6 +68,7 @@ function listen(holder, state) {
 
 // A chart wider than its frame fades where there is more of it.
 function tellOfMore(frame) {
+  frame.toggleAttribute("data-before", frame.scrollLeft > 4);
   frame.toggleAttribute("data-more", frame.scrollWidth - frame.clientWidth - frame.scrollLeft > 4);
 }
 
