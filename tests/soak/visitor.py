@@ -206,8 +206,8 @@ class Visitor:
             case "bidi_component":
                 name = element.bidi_component.component_name
                 self._ids[name] = element.bidi_component.id, fragment
-                data = element.bidi_component.mixed.json or element.bidi_component.json
-                self._sent[name] = json.loads(data)
+                told = element.bidi_component
+                self._sent[name] = json.loads(told.mixed.json or told.json or told.bytes or "null")
             case "button_group":
                 self._ids[element.button_group.label] = element.button_group.id, fragment
             case "button":
