@@ -61,6 +61,8 @@ def writing_controls(view: View) -> None:
         if writing.left:
             st.button("Stop", key="gen_stop", on_click=stop, args=(view,), type="primary", icon=":material/stop:")
             st.markdown(f"Writing: {writing.left:,} to go")
+            for _ in range(3):  # in place of the other buttons, which would stay until the run ends
+                st.empty()
             return
         st.button("Write 1 token", key="gen_write_1", on_click=write_on, args=(view, 1), type="primary", disabled=full)
         n = st.number_input(
