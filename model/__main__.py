@@ -105,11 +105,11 @@ def _trace(given: argparse.Namespace) -> None:
     trace = run_trace(model.network, ids)
     parts = [part for part in USUAL_PARTS if part not in given.left_out] + ["result"] * given.result
     contents = contents_of(trace, layers=given.layers, parts=parts)
-    sys.stderr.write(
-        f"{model.name}, {len(ids):,} tokens, {len(contents.layers)} of {model.config.n_layers} layers: "
-        f"{megabytes(contents.nbytes)} into {given.out}\n"
-    )
     save_trace(given.out, contents, model=model.name, tokens=model.tokenizer.tokens(ids))
+    sys.stderr.write(
+        f"{model.name}, {len(ids):,} token{'s' * (len(ids) != 1)}, {len(contents.layers)} of {model.config.n_layers} "
+        f"layers: {megabytes(contents.nbytes)} written into {given.out}\n"
+    )
 
 
 if __name__ == "__main__":

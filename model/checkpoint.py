@@ -62,9 +62,10 @@ def load_model(name_or_path: str | Path = EMBEDDED) -> LoadedModel:
 
 
 def find_folder(path: str | Path) -> Path | None:
-    """The folder at `path`, where `~` stands for a home folder; None if there is none."""
+    """The folder at `path`, or of the `config.json` there; `~` stands for a home folder. None if there is none."""
     try:
         folder = Path(path).expanduser()
+        folder = folder.parent if folder.name == CONFIG_FILE and folder.is_file() else folder
         return folder if str(path) and folder.is_dir() else None
     except (OSError, ValueError, RuntimeError):  # a name too long, with a NUL, of a user who does not exist
         return None

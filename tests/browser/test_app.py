@@ -100,6 +100,17 @@ def test_back_and_forward_lead_to_pages_as_they_were_left(page: Page, server: Se
     expect_param(page, "query", "3")
 
 
+def test_back_brings_an_earlier_sentence_back(page: Page, server: Serve) -> None:
+    open_app(page, server)
+    page.get_by_role("button", name="They drank").click()
+    expect(page.get_by_label("Your text")).not_to_have_value(TEXT)
+    page.wait_for_function("text => new URLSearchParams(location.search).get('text') !== text", arg=TEXT)
+    wait_idle(page)
+    page.go_back()
+    expect(page.get_by_label("Your text")).to_have_value(TEXT)
+    expect(chips(page)).to_have_count(6)
+
+
 def test_playing_steps_to_the_end(page: Page, server: Serve) -> None:
     open_app(page, server, query="4")
     page.get_by_role("button", name=re.compile("play", re.IGNORECASE)).click()

@@ -23,7 +23,7 @@ def open_page(page: Page, server: Serve, **params: str) -> None:
         page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_role("link", name="One token at a time").click()
     if phone:
-        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+        expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
     expect(page.locator(".st-key-next .js-plotly-plot").first).to_be_visible(timeout=60_000)
     wait_idle(page)
 

@@ -30,8 +30,6 @@ def go_to_heads(page: Page) -> Locator:
         menu.click()
     page.get_by_role("link", name="All heads").click()
     page.wait_for_function("location.pathname.endsWith('/heads')")
-    if page.viewport_size and page.viewport_size["width"] == PHONE[0]:  # there the menu stays open, over the page
-        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
     grid = page.get_by_role("grid", name="All heads")
     expect(grid.locator(".mark.first")).to_be_visible(timeout=60_000)
     expect(page.locator(".near .words")).to_contain_text("spread over", timeout=60_000)  # the measures come last

@@ -74,6 +74,14 @@ def test_extreme_scores(value):
     assert low < high
 
 
+def test_numbers_over_the_bars_are_written_as_everywhere():
+    scores, weights = np.array([-10.78, 2.0, 0.0]), np.array([0.9556, 0.004, 0.0404])
+    figure = token_bars(scores, weights, labels=list("abc"), query=2, theme=LIGHT)
+    over = {trace.meta["kind"]: trace.text for trace in figure.data}
+    assert over["score"] == ("−10.78", "2.00", "0.00")
+    assert over["weight"] == ("96%", "0.4%", "4.0%")
+
+
 def test_labels_are_escaped_and_hover_names_every_key():
     figure = token_bars(np.zeros(2), np.array([1.0, 0.0]), labels=["<b>", "<b>"], query=0, theme=LIGHT)
     assert figure.layout.xaxis.ticktext == ("1 &lt;b&gt;", "2 &lt;b&gt;")

@@ -15,6 +15,7 @@ from viz.figures.difference import (
     pattern_difference,
     patterns_side_by_side,
 )
+from viz.figures.labels import text_width
 from viz.figures.zoom import zoomed
 from viz.theme import DARK, LIGHT
 
@@ -35,6 +36,21 @@ def test_two_heads_and_their_difference(n):
     ranges = [tile["range"] for tile in figure.layout.meta["tiles"]]
     assert ranges[0] == ranges[1] == [0, 1]
     assert -ranges[2][0] == ranges[2][1] == pytest.approx(np.abs(a.pattern - b.pattern).max() or 1)
+
+
+def test_notes_of_a_long_text_do_not_run_into_each_other():
+    _, _, figure = difference_of(256, names=("L11H11", "L10H10"))
+    traces = [trace for trace in figure.data if (trace.meta or {}).get("texts")]
+    words = [word for trace in traces for word in zip(trace.x, trace.text, strict=True)]
+    notes = [(x, text) for x, text in words if "strongest" in text]
+    assert len(notes) == 3
+    starts = sorted({tile["x0"] - 0.5 for tile in figure.layout.meta["tiles"]})
+    left, right = figure.layout.xaxis.range
+    pixel = (right - left) / 1080
+    for x, text in notes:
+        following = [start for start in starts if start > x + 1]
+        if following:
+            assert x + text_width(text, 12) * 0.8 * pixel < following[0], text
 
 
 def test_zero_is_the_papers_colour_and_signs_have_their_own():

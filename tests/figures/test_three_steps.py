@@ -5,7 +5,8 @@ import pytest
 
 from tests.figures.samples import cells, hover_text, values_of
 from viz.figures.data import data_of
-from viz.figures.number_columns import NUMBER_WIDTH, share_text
+from viz.figures.labels import share_text
+from viz.figures.number_columns import NUMBER_WIDTH
 from viz.figures.paths import HEAD_CELLS, LATER_VEIL, MOST_PATHS, STEP_NAMES, shown_paths, steps_map
 from viz.figures.three_steps import (
     created_vectors,

@@ -1,4 +1,4 @@
-"""The browser's history: pages, each as it was left, instead of every single choice; see `address/address.js`."""
+"""The browser's history: pages and sentences, each as it was left, not every choice; see `address/address.js`."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ _component = st.components.v2.component(
 
 
 def keep_history(*, key: str) -> None:
-    """Make one entry in the browser's history for each page visited."""
+    """Make one entry in the browser's history for each page and sentence visited."""
     _component(key=key)

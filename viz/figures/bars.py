@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from viz.figures.data import axis_table, with_data
-from viz.figures.labels import plain, shorten, text_width, tick_indices, token_axis
+from viz.figures.labels import cell_number, plain, share_text, shorten, text_width, tick_indices, token_axis
 from viz.figures.look import base_layout
 from viz.theme import Theme, mix
 
@@ -133,7 +133,7 @@ def _bars(
         bar: dict[str, Any] = {}
         if angle is not None:
             bar = {
-                "texttemplate": "%{y:.2f}" if kind == "score" else "%{y:.0%}",
+                "text": [cell_number(x) if kind == "score" else share_text(x) for x in values[keys].tolist()],
                 "textposition": "outside",
                 "textangle": angle,
                 "textfont": {"size": 11 if angle == 0 else 10, "color": theme.muted if masked else theme.text},

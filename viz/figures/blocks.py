@@ -86,3 +86,8 @@ def block_note(block: tuple[int, int]) -> str:
     if block == (1, 1):
         return ""
     return f"each cell: the strongest value of {block[0]} × {block[1]}"
+
+
+def short_block_note(block: tuple[int, int]) -> str:
+    """The same where there is little room."""
+    return "" if block == (1, 1) else f"strongest of {block[0]} × {block[1]}"

@@ -132,6 +132,12 @@ def cell_number(value: float) -> str:
     return f"{float(value):z{decimals}}".replace("-", "−")
 
 
+def share_text(weight: float) -> str:
+    """A weight as a share of 100%: `48%`, `2.4%`, `<0.1%`, and `0%` for nothing at all."""
+    share = 100 * weight
+    return f"{share:.0f}%" if share >= 9.95 or share == 0 else f"{share:.1f}%" if share >= 0.05 else "<0.1%"
+
+
 def _visible(character: str) -> str:
     code = ord(character)
     if code < 0x20:

@@ -141,7 +141,7 @@ def next_token_bars(
                     "text": title,
                 },
             ],
-            "meta": {"min_width": 320},
+            "meta": {"min_width": 320 if actual is None else 430},  # with room for the words behind its bar
         },
     )
     shown = (logits, own, tempered, final, kept)

@@ -27,12 +27,6 @@ class Numbers(NamedTuple):
     colours: Sequence[str]
 
 
-def share_text(weight: float) -> str:
-    """A weight as a share of 100%: `48%`, `2.4%`, `<0.1%`, and `0%` for nothing at all."""
-    share = 100 * weight
-    return f"{share:.0f}%" if share >= 9.95 or share == 0 else f"{share:.1f}%" if share >= 0.05 else "<0.1%"
-
-
 def tiles_with_numbers(
     panels: Sequence[Panel], columns: Sequence[Numbers], *, theme: Theme, width: int, cell_height: float
 ) -> go.Figure:

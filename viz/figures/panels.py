@@ -21,6 +21,7 @@ from viz.figures.blocks import (
     Blocks,
     block_axis,
     block_note,
+    short_block_note,
     to_blocks,
 )
 from viz.figures.labels import Axis, axis_ticks, short_number, text_width
@@ -180,7 +181,7 @@ def arrange(
             rows_at[i // across],
             i // across,
             i % across,
-            ", ".join(text for text in (panel.note, block_note(b.block)) if text),
+            _tile_note(panel.note, b.block, pitch[i % across] * cell),
         )
         for i, (panel, b, (rows, cols)) in enumerate(zip(panels, blocks, sides, strict=True))
     )
@@ -189,6 +190,12 @@ def arrange(
     needed += [0.85 * title / p for title, p in zip(titles, pitch, strict=True)] if across > 1 else []
     least = math.ceil(left + RIGHT + n_columns * min(cell, max(needed)))
     return Grid(tiles, cell, tall, n_columns, y, header, left, bottom, rotated, compact, legend_at, least)
+
+
+def _tile_note(note: str, block: tuple[int, int], room: float) -> str:
+    """A panel's note and what its cells show; in few words where the tile and the gap beside it have no more room."""
+    notes = [", ".join(filter(None, (note, words(block)))) for words in (block_note, short_block_note)]
+    return next((text for text in notes if text_width(text) <= room), short_block_note(block) or note)
 
 
 def column_ticks(tile: Tile, grid: Grid) -> list[int]:

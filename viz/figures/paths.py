@@ -16,9 +16,8 @@ from jaxtyping import Bool, Float
 
 from viz.figures.blocks import Blocks, to_blocks
 from viz.figures.data import Table, numbers, with_data
-from viz.figures.labels import plain, position_label, text_width
+from viz.figures.labels import plain, position_label, share_text, text_width
 from viz.figures.look import base_layout
-from viz.figures.number_columns import share_text
 from viz.figures.panels import ROW_WIDTH
 from viz.figures.scales import composite_scale, to_segment, value_range
 from viz.theme import Theme, mix

@@ -11,8 +11,8 @@ from jaxtyping import Bool, Float
 
 from viz.figures.blocks import MAX_CELLS
 from viz.figures.data import keys_table, vectors_table, with_data
-from viz.figures.labels import Axis, cell_number, hover_name, number_axis, part_of, shorten, token_axis
-from viz.figures.number_columns import Numbers, add_numbers, share_text, tiles_with_numbers
+from viz.figures.labels import Axis, cell_number, hover_name, number_axis, part_of, share_text, shorten, token_axis
+from viz.figures.number_columns import Numbers, add_numbers, tiles_with_numbers
 from viz.figures.panels import ROW_WIDTH, Panel
 from viz.figures.strips import vector_strips
 from viz.figures.tiles import tile_figure

@@ -253,6 +253,9 @@ def _layout(grid: Grid, theme: Theme, gap: int, click: bool) -> dict[str, Any]:
             ],
         },
     }
+    if len(grid.tiles) > 1:  # they enlarge what lies in the middle, between two panels
+        bar = layout["modebar"]
+        layout["modebar"] = bar | {"remove": [*bar["remove"], "zoomIn2d", "zoomOut2d"]}
     return layout | (hidden_axes(grid, ranges) if click else {})
 
 

@@ -61,13 +61,14 @@ def next_token_part(view: View, changes: Changes, query: int) -> None:
     best = [int(top(row, 1)[0]) for row in (before, then)]
     names = [as_text(view.model.tokenizer.token(token_id).label) for token_id in best]
     bits = kl_bits(*logits)
-    st.markdown(
-        f"**KL(before ‖ after) = {bits_text(bits)} bits.** Top guess before: **{names[0]}**, "
-        f"{share(float(before[best[0]]))}, after the change {share(float(then[best[0]]))}. "
-        f"Top guess after: **{names[1]}**, {share(float(then[best[1]]))}."
-    )
+    guess = f"Top guess before: “**{names[0]}**”, {share(float(before[best[0]]))}"
     if not changes:
+        st.markdown(f"**KL(before ‖ after) = {bits_text(bits)} bits.** {guess}.")
         st.caption("Nothing is changed: both passes are the same, so every difference is 0.")
+        return
+    guess += f", after the change {share(float(then[best[0]]))}"
+    other = f" Top guess after: “**{names[1]}**”, {share(float(then[best[1]]))}." if best[0] != best[1] else ""
+    st.markdown(f"**KL(before ‖ after) = {bits_text(bits)} bits.** {guess}.{other}")
     st.caption(
         "KL: how many bits more each next token costs, on average over what the unchanged model predicts, if it is "
         "coded with the changed model’s probabilities. 0 if both agree; not the same the other way round."

@@ -58,7 +58,7 @@ def writing_controls(view: View) -> None:
     """The buttons that write, stop, clear and take over."""
     writing, full = get_writing(view), is_full(view)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="writing"):
-        if writing.left:
+        if writing.left > 1:  # a single token is there at once
             st.button("Stop", key="gen_stop", on_click=stop, args=(view,), type="primary", icon=":material/stop:")
             st.markdown(f"Writing: {writing.left:,} to go")
             for _ in range(3):  # in place of the other buttons, which would stay until the run ends

@@ -63,13 +63,14 @@ def go_to(view: View, position: int) -> None:
 
 
 def write_on(view: View, n: int) -> None:
-    """Ask for `n` more tokens."""
-    keep(replace(get_writing(view), left=n))
+    """Ask for `n` more tokens, beside those that were asked for and are not written yet."""
+    writing = get_writing(view)
+    keep(replace(writing, left=writing.left + n))
 
 
 def stop(view: View) -> None:
     """Write no more."""
-    write_on(view, 0)
+    keep(replace(get_writing(view), left=0))
 
 
 def clear(view: View) -> None:

@@ -17,10 +17,11 @@ function library(url) {
   }));
 }
 
-// What a person zoomed into stays chosen as long as the axes span the same cells.
-function revision(layout) {
-  const spans = Object.entries(layout).filter(([name, axis]) => /^[xy]axis/.test(name) && axis.range);
-  return JSON.stringify(spans.map(([name, axis]) => [name, axis.range]));
+// What a person zoomed into stays chosen as long as the axis spans the same.
+function keepingZoom(layout) {
+  const axes = Object.entries(layout).filter(([name, axis]) => /^[xy]axis/.test(name) && axis.range);
+  const kept = axes.map(([name, axis]) => [name, { ...axis, uirevision: JSON.stringify(axis.range) }]);
+  return { ...layout, ...Object.fromEntries(kept) };
 }
 
 // Draws what was asked for last; what was asked for while a drawing went on is drawn after it.
@@ -32,7 +33,7 @@ async function draw(holder, state) {
     while (state.drawn !== state.wanted && !state.gone) {
       const asked = state.wanted;
       const { figure, config } = asked;
-      await plotly.react(holder, figure.data, { ...figure.layout, uirevision: revision(figure.layout) }, config);
+      await plotly.react(holder, figure.data, keepingZoom(figure.layout), config);
       state.drawn = asked;
       holder.dataset.drawings = Number(holder.dataset.drawings ?? 0) + 1;
       if (!state.observer) listen(holder, state);
