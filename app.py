@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz.components.address import keep_history
 from viz.components.plot import fetch_library
+from viz.garbage import spare_the_collector
 from viz.link import follow_address
 
 HERE = Path(__file__).parent
@@ -41,8 +42,7 @@ with st.container(key="unseen"):
     keep_history(key="history")
     fetch_library(key="fetch_library")  # while torch is imported
 from viz.pages.shell import sentence  # noqa: E402 - imports torch, so not before the first text is on the screen
-from viz.session import freeze_imports  # noqa: E402
 
 sentence(page.title)
 page.run()
-freeze_imports()
+spare_the_collector()

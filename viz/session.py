@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import secrets
 import threading
@@ -145,14 +144,6 @@ def _caller() -> Caller:
 def library() -> ModelLibrary:
     """The models that all sessions share."""
     return ModelLibrary(on_unload=traces().forget)
-
-
-@st.cache_resource(show_spinner=False)
-def freeze_imports() -> None:
-    """Once, after the first page: what the imports made lives as long as the app, so the garbage collector, which
-    Streamlit runs after every rerun, need not look at it again (about 400 ms a rerun with torch imported)."""
-    gc.collect()
-    gc.freeze()
 
 
 def get_focus() -> Focus:
