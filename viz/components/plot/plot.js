@@ -108,9 +108,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.url = asked.library;
     holder.style.minWidth = `${asked.min_width}px`;
     holder.style.height = `${asked.figure.layout.height}px`; // room for it before it is drawn
-    holder.setAttribute("role", "figure");
-    holder.setAttribute("aria-label", asked.alt);
     draw(holder, state);
+  }
+  if (asked.figure) {
+    holder.setAttribute("role", "figure");
+    holder.setAttribute("aria-label", asked.alt); // may change where the figure does not
   }
   return () => {
     state.gone = true;
