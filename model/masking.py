@@ -75,7 +75,6 @@ def largest_shares(row: Float[np.ndarray, " key"], *, most: int = 3, least: floa
 
 
 ARTICLE_TOKENS = ("robot", "must", "obey", "orders")
-ARTICLE_LAST_LABEL = "<eos>"
 ARTICLE_D_HEAD = 16
 """The article names no size; its weights follow from its scores if they are divided by 4, the square root of 16."""
 ARTICLE_SCORES: Float[np.ndarray, "query key"] = np.array(

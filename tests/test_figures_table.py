@@ -237,7 +237,7 @@ def _(trace: Trace) -> None:
 
 @checks(mask.training_examples)
 def _(trace: Trace) -> None:
-    figure = mask.training_examples(LABELS, last_label=None, theme=LIGHT)
+    figure = mask.training_examples(LABELS, theme=LIGHT)
     (points,) = (points for points in figure.data if (points.meta or {}).get("examples"))
     for row in range(trace.n_pos - 1):
         assert points.text[row].endswith(f'its label: {row + 2} "{LABELS[row + 1]}"')

@@ -12,10 +12,11 @@ from model import masking
 from model.checkpoint import EMBEDDED, load_model
 from model.trace import Trace, run_trace
 from tests.app.decode import array, charts, panel_values, strip_data
-from viz.pages.mask import ARTICLE, INFINITY, SUBTRACTED, YOURS, percent, row_in_words
+from viz.pages.mask import INFINITY, SUBTRACTED, percent, row_in_words
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
+CHARTS = {"training", "mask_steps", "article_steps"}
 LONG = "a robot must obey the orders given it by a human being, and a robot"
 
 
@@ -53,7 +54,7 @@ def test_the_four_matrices_are_the_heads_own(open_app: OpenApp, text: str, value
         np.where(seen, trace.pattern(2, 1), np.nan),
     )
     drawn = charts(app)
-    assert set(drawn) == {"training", "mask_steps"}
+    assert set(drawn) == CHARTS
     for panel, values in enumerate(expected):
         np.testing.assert_allclose(panel_values(drawn["mask_steps"], panel), values, rtol=1e-5, atol=1e-5)
     text_in_cells = drawn["mask_steps"]["data"][0].get("text")
@@ -122,11 +123,10 @@ def test_sentences_name_at_most_three_and_tell_equal_tokens_apart() -> None:
 
 @pytest.mark.parametrize("value", [INFINITY, SUBTRACTED])
 def test_the_articles_example_comes_out_as_printed(open_app: OpenApp, value: str) -> None:
-    app = choose(choose(open_app("mask", text=TEXT), "mask_shown", ARTICLE), "mask_value", value)
+    app = choose(open_app("mask", text=TEXT), "mask_value", value)
     assert_fine(app)
-    assert "Fixed numbers" in app.info[0].value
+    assert "Fixed numbers" in said(app)
     drawn = charts(app)
-    assert set(drawn) == {"training", "article_steps"}
     numbers = drawn["article_steps"]["data"][0]["text"]
     tiles = drawn["article_steps"]["layout"]["meta"]["tiles"]
     shown = [[row[tile["x0"] : tile["x0"] + 4] for row in numbers[tile["y0"] :][:4]] for tile in tiles]
@@ -142,8 +142,6 @@ def test_the_articles_example_comes_out_as_printed(open_app: OpenApp, value: str
     assert "largest difference 0." in said(app)
     assert "d_head = 16" in said(app)
     assert "2. While processing **must**, 48% of the attention is on **robot** and 52% on **must**." in said(app)
-    assert strip_data(app)["labels"][1] == "·robot"  # the strip stays the user's own
-    assert set(charts(choose(app, "mask_shown", YOURS))) == {"training", "mask_steps"}
 
 
 def test_every_head_and_another_model(open_app: OpenApp) -> None:
@@ -153,17 +151,16 @@ def test_every_head_and_another_model(open_app: OpenApp) -> None:
             app.segmented_control(key="first_layer").set_value(layer)
             app.segmented_control(key="first_head").set_value(head).run()
             assert_fine(app)
-            assert f"From scores to weights in L{layer}H{head}" in [title.value for title in app.subheader]
+            assert f"##### L{layer}H{head} on your text" in [element.value for element in app.markdown]
     assert "divide by √10 = 3.162" in said(app)
 
 
-def test_the_choices_survive_a_change_of_page(open_app: OpenApp) -> None:
-    app = choose(choose(open_app("mask", text=TEXT), "mask_value", SUBTRACTED), "mask_shown", ARTICLE)
+def test_the_mask_value_survives_a_change_of_page(open_app: OpenApp) -> None:
+    app = choose(open_app("mask", text=TEXT), "mask_value", SUBTRACTED)
     app.switch_page("viz/pages/compare.py").run()
     app.switch_page("viz/pages/mask.py").run()
     assert_fine(app)
     assert app.segmented_control(key="mask_value").value == SUBTRACTED
-    assert app.segmented_control(key="mask_shown").value == ARTICLE
 
 
 HARD_TEXTS = [
@@ -183,7 +180,7 @@ def test_hard_texts_are_shown(open_app: OpenApp, text: str) -> None:
     app.session_state["focus"] = app.session_state["focus"].with_text(text)
     app.run()
     assert_fine(app)
-    assert set(charts(app)) == {"training", "mask_steps"}
+    assert set(charts(app)) == CHARTS
 
 
 def test_an_empty_text_asks_for_one(open_app: OpenApp) -> None:

@@ -129,11 +129,3 @@ def test_the_command_quotes_what_was_typed_and_tells_no_path(tmp_path: Path) -> 
     assert words[4] == "it's $HOME; `x`"
     assert str(tmp_path) not in words  # where a folder lies is nobody's business
     assert said(view("a " * 400, start_token=True), []).endswith("--start-token --out trace.safetensors < text.txt")
-
-
-def test_the_words_about_a_cell_go_when_another_query_is_chosen(open_app: OpenApp) -> None:
-    app = open_app(text=TEXT, model="tiny", layer="1", head="2", query="3")
-    app.session_state["named_cell"] = (None, type("Cell", (), {"row": 2})())
-    assert "named_cell" in app.run().session_state
-    app.session_state["named_cell"] = (None, type("Cell", (), {"row": 4})())
-    assert "named_cell" not in app.run().session_state

@@ -1,4 +1,4 @@
-"""The page Mask in a real browser: stepping, the article's example, the other mask value, a phone."""
+"""The page Mask in a real browser: stepping, the other mask value, the article's example beside, a phone."""
 
 from __future__ import annotations
 
@@ -45,12 +45,15 @@ def test_a_walk_through_the_page_by_keyboard(page: Page, server: Serve) -> None:
 
     choose(page, "−10¹⁰")
     expect(page.locator(".st-key-mask_steps").filter(has_text="later keys become −10¹⁰").first).to_be_visible()
-    choose(page, "The article’s example")
+    article = page.locator(".st-key-article_steps .js-plotly-plot")
+    expect(article.filter(has_text="later keys become −10¹⁰").filter(has_text="0.48")).to_be_visible()
     expect(page.get_by_text("Fixed numbers")).to_be_visible()
-    expect(page.locator(".st-key-article_steps").filter(has_text="0.48").first).to_be_visible()
     expect(page.get_by_role("cell", name="0.42 0.58")).to_be_visible()
-    choose(page, "Your text")
-    expect(matrices).to_be_visible()
+    own, beside = matrices.bounding_box(), article.bounding_box()
+    assert own is not None
+    assert beside is not None
+    assert own["x"] + own["width"] <= beside["x"]
+    assert abs(own["y"] - beside["y"]) < 60
 
 
 @pytest.mark.parametrize("color_scheme", ["dark"])

@@ -141,6 +141,17 @@ def test_the_band_lies_on_its_row(n, row):
     rows_end = layout.height - layout.margin.b  # the last row touches the plot's lower edge
     expected = rows_end - (tile["rows"] - row // tile["block"][0]) * rows.height
     assert rows.edge(row) == pytest.approx(expected)
+    assert rows.edge(n) is None or rows.block > 1
+    assert rows.edge(n + rows.block) is None
+
+
+def test_the_band_of_a_part_lies_on_its_row_or_is_not_there():
+    _, _, figure = difference_of(300)
+    part = zoomed(figure, Cell(2, "Difference", 200, 100, False, 0.0))
+    rows, layout = matrix_rows(part.figure, first=part.row), part.figure.layout
+    last = part.row + layout.meta["tiles"][0]["rows"] - 1
+    assert rows.edge(last) == pytest.approx(layout.height - layout.margin.b - rows.height)
+    assert [rows.edge(row) for row in (part.row - 1, last + 1)] == [None, None]
 
 
 def test_a_part_of_a_large_difference_is_drawn_cell_by_cell():

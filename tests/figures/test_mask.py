@@ -5,12 +5,13 @@ import pytest
 
 from tests.figures.samples import cells, head, head_of, hover_text, values_of
 from viz.figures.blocks import CROWDED_CELLS
+from viz.figures.labels import text_width
 from viz.figures.mask import mask_matrices, training_examples
 from viz.figures.tiles import min_width
 from viz.theme import DARK, LIGHT
 
 
-def matrices(sample, *, masked=None, text="−∞", theme=LIGHT):
+def matrices(sample, *, masked=None, text="−∞", theme=LIGHT, **options):
     return mask_matrices(
         sample.scores * 4,
         sample.scores,
@@ -20,6 +21,7 @@ def matrices(sample, *, masked=None, text="−∞", theme=LIGHT):
         notes=("every query times every key", "divided by √16 = 4"),
         masked_text=text,
         theme=theme,
+        **options,
     )
 
 
@@ -47,7 +49,7 @@ def test_the_four_matrices_hold_every_value(n):
     assert [tile["title"] for tile in tiles] == ["1 Q Kᵀ", "2 Scaled", "3 Masked", "4 Softmax"]
     assert tiles[1]["range"] == tiles[2]["range"]
     assert tiles[3]["range"] == [0, 1]
-    assert len({tile["y0"] for tile in tiles}) == (1 if n <= 4 else 2)
+    assert len({tile["y0"] for tile in tiles}) == len({tile["x0"] for tile in tiles}) == 2
 
 
 @pytest.mark.parametrize(("n", "numbered"), [(1, True), (12, True), (13, False)])
@@ -76,13 +78,16 @@ def test_a_subtracted_number_is_named_and_does_not_stretch_the_scale():
     np.testing.assert_array_equal(cells(figure).z, cells(matrices(sample)).z)
 
 
-def test_numbered_cells_are_never_narrower_than_their_numbers():
-    for n in (5, 8, 12):
-        figure = matrices(head(n))
-        room = min_width(figure) - figure.layout.margin.l - figure.layout.margin.r
-        across = figure.layout.xaxis.range[1] - figure.layout.xaxis.range[0]
-        assert room / across >= 33
-        assert min_width(figure) <= 1110
+@pytest.mark.parametrize(("n", "columns", "widest"), [(1, 2, 480), (5, 2, 540), (8, 2, 800), (12, 2, 815), (4, 1, 245)])
+def test_numbered_cells_are_never_narrower_than_their_numbers(n, columns, widest):
+    sample = head_of(np.full((n, n), -98.76, np.float32))
+    figure = matrices(sample, columns=columns)
+    room = min_width(figure) - figure.layout.margin.l - figure.layout.margin.r
+    across = figure.layout.xaxis.range[1] - figure.layout.xaxis.range[0]
+    (numbers,) = (trace for trace in figure.data if (trace.meta or {}).get("in_cells"))
+    assert room / across >= text_width("−98.76", numbers.textfont.size)
+    assert min_width(figure) <= widest
+    assert len({tile["x0"] for tile in figure.layout.meta["tiles"]}) == columns
 
 
 @pytest.mark.parametrize("value", [0.0, 1e30])
@@ -95,24 +100,23 @@ def test_long_texts_are_drawn_in_blocks():
     figure = matrices(head(1024))
     block = -(-1024 // CROWDED_CELLS)
     assert all(tile["rows"] == -(-1024 // block) <= CROWDED_CELLS for tile in figure.layout.meta["tiles"])
-    assert sum("strongest value" in word for word in words_in(figure)) == 4
+    assert sum("strongest of" in word for word in words_in(figure)) == 4
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 12, 13, 60, 1024])
-@pytest.mark.parametrize("last", [None, "<eos>"])
-def test_row_i_reads_the_tokens_up_to_i_and_its_label_is_the_next(n, last):
+def test_row_i_reads_the_tokens_up_to_i_and_its_label_is_the_next(n):
     labels = head(n).labels
-    figure = training_examples(labels, last_label=last, theme=LIGHT)
+    figure = training_examples(labels, theme=LIGHT)
     assert area(figure, "features") == n * (n + 1) / 2
     assert area(figure, "hidden") == n * (n - 1) / 2
     column = 1 if n <= 12 else n / 12
-    assert area(figure, "labels") == pytest.approx(column * (n if last else n - 1))
-    assert area(figure, "open") == pytest.approx(column * (0 if last else 1))
+    assert area(figure, "labels") == pytest.approx(column * (n - 1))
+    assert area(figure, "open") == pytest.approx(column)
     (points,) = (trace for trace in figure.data if (trace.meta or {}).get("examples"))
     assert len(points.text) == len(points.x) == (2 * n if n <= 256 else n)
     for row in range(n - 1):
         assert points.text[row].endswith(f'its label: {row + 2} "{labels[row + 1]}"')
-    assert points.text[n - 1].endswith("not in the text" if last is None else "its label: &lt;eos&gt;")
+    assert points.text[n - 1].endswith("not in the text")
     assert figure.layout.yaxis.ticktext[0].strip() == "example 1"
     assert len(figure.layout.xaxis.tickvals) <= 60
     assert figure.layout.height <= 560
@@ -120,16 +124,16 @@ def test_row_i_reads_the_tokens_up_to_i_and_its_label_is_the_next(n, last):
 
 
 def test_words_of_the_articles_table():
-    figure = training_examples(["robot", "must", "obey", "orders"], last_label="<eos>", theme=LIGHT)
+    figure = training_examples(["robot", "must", "obey", "orders"], theme=LIGHT)
     seen, hidden, labels = (trace for trace in figure.data if (trace.meta or {}).get("texts"))
     rows = [[word for word, y in zip(seen.text, seen.y, strict=True) if y == row] for row in range(4)]
     assert rows == [["robot"], ["robot", "must"], ["robot", "must", "obey"], ["robot", "must", "obey", "orders"]]
     assert len(hidden.text) == 6
-    assert list(labels.text) == ["<b>must</b>", "<b>obey</b>", "<b>orders</b>", "<b>&lt;eos&gt;</b>"]
+    assert list(labels.text) == ["<b>must</b>", "<b>obey</b>", "<b>orders</b>", "?"]
 
 
 def test_an_open_label_and_long_or_marked_up_words():
-    figure = training_examples(["<b>x</b>", "&amp;", "日本語日本語日本語日本語"], last_label=None, theme=DARK)
+    figure = training_examples(["<b>x</b>", "&amp;", "日本語日本語日本語日本語"], theme=DARK)
     words = words_in(figure)
     assert words[-1] == "?"
     assert "&lt;b&gt;x&lt;/b&gt;" in words
@@ -139,6 +143,6 @@ def test_an_open_label_and_long_or_marked_up_words():
 
 def test_same_inputs_same_figure():
     labels = head(20).labels
-    first, second = (training_examples(labels, last_label=None, theme=DARK) for _ in range(2))
+    first, second = (training_examples(labels, theme=DARK) for _ in range(2))
     assert first.to_json() == second.to_json()
     assert matrices(head(9)).to_json() == matrices(head(9)).to_json()

@@ -25,15 +25,21 @@ _NUMBERED_ROW = 11
 
 @dataclass(frozen=True)
 class Rows:
-    """Where the rows of a figure's matrices lie, in pixels from its upper edge; each stands for `block` queries."""
+    """Where the rows of a figure's matrices lie, in pixels from its upper edge; each stands for `block` queries.
+
+    There are `n` rows, and the first is, or starts with, the query at `first` (from 0).
+    """
 
     top: float
     height: float
     block: int
+    first: int
+    n: int
 
-    def edge(self, query: int) -> float:
-        """The upper edge of the row of `query`."""
-        return self.top + query // self.block * self.height
+    def edge(self, query: int) -> float | None:
+        """The upper edge of the row of `query`; None where it has none."""
+        row = (query - self.first) // self.block
+        return self.top + row * self.height if 0 <= row < self.n else None
 
 
 def patterns_side_by_side(
@@ -142,12 +148,13 @@ def output_strips(
     )
 
 
-def matrix_rows(figure: go.Figure) -> Rows:
-    """Where the rows of the matrices in a figure made here lie: all of them lie side by side."""
+def matrix_rows(figure: go.Figure, first: int = 0) -> Rows:
+    """Where the rows of the matrices in a figure made here lie, from the query at `first` on; all lie side by side."""
     layout, tile = figure.layout, figure.layout.meta["tiles"][0]
     bottom, top = layout.yaxis.range
     height = (layout.height - layout.margin.t - layout.margin.b) / (bottom - top)
-    return Rows(float(layout.margin.t + (tile["y0"] - 0.5 - top) * height), float(height), tile["block"][0])
+    edge = layout.margin.t + (tile["y0"] - 0.5 - top) * height
+    return Rows(float(edge), float(height), tile["block"][0], first, tile["rows"])
 
 
 def _axes(labels: Sequence[str], positions: Sequence[int]) -> tuple[Axis, Axis]:

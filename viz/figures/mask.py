@@ -28,11 +28,11 @@ NUMBERED_TOKENS = 12
 """Up to this many tokens every cell carries its number or its word."""
 HOVERED_TOKENS = 256
 """Up to this many tokens the diagonal answers a pointer as well as the labels do."""
-ONE_ROW_TOKENS = 4
-"""Up to this many tokens the four matrices fit side by side with their numbers."""
-NUMBER_CELL = (38, 34)
-"""The least width and the height in pixels of a cell with a number in it."""
-LEAST_TILE = 190
+WIDTH, ONE_COLUMN_WIDTH = 800, 240
+"""The page widths in pixels that the four matrices are laid out for, two a row and below each other."""
+NUMBER_WIDTHS, NUMBER_HEIGHT = (29, 38), 34
+"""The least and the largest width that a cell with a number in it asks for, and its height, in pixels."""
+LEAST_TILE = 184
 """The room in pixels that a matrix's title needs."""
 WORD_CELL = (46, 76)
 """The least and the largest width in pixels of a cell with a word in it."""
@@ -53,13 +53,14 @@ def mask_matrices(
     notes: tuple[str, str],
     masked_text: str,
     theme: Theme,
+    columns: int = 2,
     click: bool = True,
 ) -> go.Figure:
     """Q Kᵀ, scaled, masked and softmax, query rows and key columns; numbers in the cells up to `NUMBERED_TOKENS`.
 
     `notes` say what the products are and what they are divided by. Cells above the diagonal are drawn as masked in the
     third and fourth matrix whatever number stands for them there; `masked_text` names it. Scaled and masked scores
-    share one range.
+    share one range. `columns` matrices stand in a row.
     """
     n = len(labels)
     hidden = np.triu(np.ones((n, n), dtype=bool), 1)
@@ -83,25 +84,26 @@ def mask_matrices(
         ),
         weights_panel(pattern, "4 Softmax", labels=labels, note="along each row, adds up to 1", hidden=hidden),
     ]
-    columns = 4 if n <= ONE_ROW_TOKENS else 2
+    width = ONE_COLUMN_WIDTH if columns == 1 else WIDTH
     if n > NUMBERED_TOKENS:
-        return tile_figure(panels, theme=theme, columns=columns, click=click)
+        return tile_figure(panels, theme=theme, columns=columns, width=width, click=click)
     # As wide as the numbers need; on a wider page the cells grow in width, as in a table.
-    least = round(columns * max(n * NUMBER_CELL[0], LEAST_TILE) + 2 * max(map(text_width, rows.ticks)) + 40)
+    beside = max(map(text_width, rows.ticks)) + (60 if columns > 1 else 26)  # labels and edges
+    cell = np.clip((WIDTH - beside) / (2 * n), *NUMBER_WIDTHS)
+    least = round(columns * max(n * cell, LEAST_TILE if columns > 1 else 0) + beside)
     figure = tile_figure(
-        panels, theme=theme, columns=columns, width=least, cell_height=NUMBER_CELL[1], numbers=True, click=click
+        panels, theme=theme, columns=columns, width=least, cell_height=NUMBER_HEIGHT, numbers=True, click=click
     )
     return figure.update_layout(meta={**figure.layout.meta, "min_width": least})
 
 
-def training_examples(labels: Sequence[str], *, last_label: str | None, theme: Theme) -> go.Figure:
+def training_examples(labels: Sequence[str], *, theme: Theme) -> go.Figure:
     """One text as training examples: row i reads the tokens 1 to i (green), its label is token i + 1 (pink).
 
-    `last_label` is the last row's label; None where the text ends there, so that its cell stays open. Words are in the
-    cells up to `NUMBERED_TOKENS`; above, the same table with its words along the sides.
+    The text ends where the last row's label would be: its cell stays open. Words are in the cells up to
+    `NUMBERED_TOKENS`; above, the same table with its words along the sides.
     """
     n = len(labels)
-    answers = [*labels[1:], *([] if last_label is None else [last_label])]
     worded = n <= NUMBERED_TOKENS
     wide = 1.0 if worded else n / NUMBERED_TOKENS  # the label column's width in cells
     left = n - 0.5 + 0.4 * wide
@@ -109,18 +111,18 @@ def training_examples(labels: Sequence[str], *, last_label: str | None, theme: T
     traces = [
         _area(_stairs(n, below=True), _pale("input", theme), "features"),
         _area(_stairs(n, below=False), theme.masked, "hidden", hatch=theme.masked_ink),
-        _area(_box(column, len(answers)), _pale("score", theme), "labels"),
-        _area(_box(column, n, start=len(answers)), CLEAR, "open"),
+        _area(_box(column, n - 1), _pale("score", theme), "labels"),
+        _area(_box(column, n, start=n - 1), CLEAR, "open"),
     ]
-    cell = _cell_width([*labels, *answers]) if worded else 0.0
+    cell = _cell_width(labels) if worded else 0.0
     if worded:
-        traces += _words(labels, answers, column, cell, theme)
+        traces += _words(labels, column, cell, theme)
     else:
-        shown = [row for row in tick_indices(n, TALL_HEIGHT / 16) if row < len(answers)]
-        names = [position_label(row + 1, answers[row]) for row in shown]
+        shown = [row for row in tick_indices(n, TALL_HEIGHT / 16) if row < n - 1]
+        names = [position_label(row + 1, labels[row + 1]) for row in shown]
         traces.append(_texts([column[1]] * len(shown), shown, names, theme.text, place="middle right"))
-    traces.append(_hover(labels, answers, last_label, sum(column) / 2))
-    return go.Figure(traces, _layout(labels, answers, column, cell, theme))
+    traces.append(_hover(labels, sum(column) / 2))
+    return go.Figure(traces, _layout(labels, column, cell, theme))
 
 
 def _pale(role: str, theme: Theme) -> str:
@@ -172,9 +174,7 @@ def _fitting(text: str, room: float) -> str:
     return plain(shorten(text, limit))
 
 
-def _words(
-    labels: Sequence[str], answers: Sequence[str], column: tuple[float, float], cell: float, theme: Theme
-) -> list[go.Scatter]:
+def _words(labels: Sequence[str], column: tuple[float, float], cell: float, theme: Theme) -> list[go.Scatter]:
     """The word of every cell: what a row reads, paler what it does not see, and its label."""
     n, middle = len(labels), sum(column) / 2
     tokens = [_fitting(label, cell - 8) for label in labels]
@@ -184,7 +184,7 @@ def _words(
         _texts([x for x, _ in cells], [y for _, y in cells], [tokens[x] for x, _ in cells], colour)
         for cells, colour in ((seen, theme.text), (hidden, theme.masked_ink))
     ]
-    said = [f"<b>{_fitting(answer, cell - 8)}</b>" for answer in answers] + ["?"] * (n - len(answers))
+    said = [*(f"<b>{token}</b>" for token in tokens[1:]), "?"]
     return [*layers, _texts([middle] * n, list(range(n)), said, theme.text)]
 
 
@@ -204,15 +204,12 @@ def _texts(
     )
 
 
-def _hover(labels: Sequence[str], answers: Sequence[str], last_label: str | None, middle: float) -> go.Scatter:
+def _hover(labels: Sequence[str], middle: float) -> go.Scatter:
     """Points over the diagonal and the labels that say each example in words."""
     sentences = []
     for row in range(len(labels)):
         reads = hover_name(0, labels[0]) + (f" to {hover_name(row, labels[row])}" if row else "")
-        if row + 1 < len(labels):
-            label = hover_name(row + 1, labels[row + 1])
-        else:
-            label = "not in the text" if last_label is None else plain(answers[row])
+        label = hover_name(row + 1, labels[row + 1]) if row + 1 < len(labels) else "not in the text"
         sentences.append(f"example {row + 1} reads {reads}<br>its label: {label}")
     rows = list(range(len(labels)))
     beside = [middle] * len(rows)
@@ -229,9 +226,7 @@ def _hover(labels: Sequence[str], answers: Sequence[str], last_label: str | None
     )
 
 
-def _layout(
-    labels: Sequence[str], answers: Sequence[str], column: tuple[float, float], cell: float, theme: Theme
-) -> dict[str, Any]:
+def _layout(labels: Sequence[str], column: tuple[float, float], cell: float, theme: Theme) -> dict[str, Any]:
     """Rows from the top, positions above the words or, without words in the cells, the tokens below."""
     n, worded = len(labels), bool(cell)
     across = max(column[1] + 0.5, MIN_SLOTS)
@@ -239,7 +234,7 @@ def _layout(
     ticks = tick_indices(n, n if worded else 50)
     tokens = [position_label(i, labels[i]) for i in ticks]
     bottom = BOTTOM if worded else 12 + max(text_width(token) for token in tokens)
-    right = RIGHT if worded else 16 + max(text_width(position_label(i, answers[i])) for i in range(len(answers)))
+    right = RIGHT if worded else 16 + max(text_width(position_label(i, labels[i])) for i in range(1, n))
     plain_axis = {"showgrid": False, "zeroline": False, "ticks": "", "tickfont": {"size": 12, "color": theme.muted}}
     lines = [_line(at, -0.5, at, n - 0.5, theme) for at in np.arange(n + 1) - 0.5] if worded else []
     lines += (

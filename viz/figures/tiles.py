@@ -29,7 +29,7 @@ EXACT_COLOURS = 20_000
 """Up to this many cells colours travel as float32; of more as integers of two bytes, finer than any screen."""
 COLOUR_STEPS = 32_000
 NUMBER_ROOM, NUMBER_SIZES = 38, (8, 11)
-"""The width in pixels that a cell has for its number, and the least and the largest size of its digits."""
+"""The width in pixels that a cell has for its number at most, and the least and the largest size of its digits."""
 
 
 def tile_figure(
@@ -134,7 +134,8 @@ def _numbers(grid: Grid, text: list[list[str]], theme: Theme) -> go.Scatter:
             share = 0.0 if tile.blocks.masked[r, c] else (float(tile.blocks.values[r, c]) - tile.low) / span
             ground = theme.masked if tile.blocks.masked[r, c] else colour_at(scale, min(max(share, 0.0), 1.0))
             colours.append(ink_on(ground))
-    fitting = int(NUMBER_ROOM / max(text_width(shown, 1) for shown in texts))
+    room = min(NUMBER_ROOM, grid.cell_width - 3)
+    fitting = int(room / max(text_width(shown, 1) for shown in texts))
     size = min(max(fitting, NUMBER_SIZES[0]), NUMBER_SIZES[1])
     return go.Scatter(
         x=xs,

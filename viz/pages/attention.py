@@ -10,7 +10,8 @@ from viz.figures.strips import token_strips
 from viz.focus import Focus, head_name
 from viz.pages.attention_measures import measures_section
 from viz.pages.attention_reading import Reading, choose_reading, reading_bars, reading_matrix, reading_strip
-from viz.pages.charts import chart, matrix_chart
+from viz.pages.charts import chart
+from viz.pages.matrices import matrices, weight_and_score
 from viz.pages.shell import open_view, strip, theme
 from viz.session import View, get_focus
 
@@ -85,7 +86,15 @@ def head_section(view: View, reading: Reading) -> None:
             theme=theme(),
         )
         alt = f"Scores, masked scores and weights of {head_name((layer, head))}"
-        matrix_chart(figure, view, [view.focus.head], key="matrices", alt=alt)
+        matrices(
+            figure,
+            key="matrices",
+            alt=alt,
+            heads=[view.focus.head],
+            text=view.revision,
+            labels=labels,
+            shares=weight_and_score(view, view.focus.head),
+        )
     else:
         reading_matrix(reading)
 

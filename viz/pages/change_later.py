@@ -12,7 +12,8 @@ from viz.figures.change import ranked_shifts
 from viz.figures.clicks import Cell
 from viz.figures.difference import pattern_difference
 from viz.focus import Head, head_name
-from viz.pages.charts import chart, matrix_chart
+from viz.pages.charts import chart
+from viz.pages.matrices import matrices
 from viz.pages.shell import theme
 from viz.plain import as_text
 from viz.session import View
@@ -111,7 +112,15 @@ def _matrices(view: View, after: Trace, head: Head, rows: np.ndarray) -> None:
         return f"{before[at]:.3g} before, {then[at]:.3g} after the change, in {name}"
 
     alt = f"Weights of {name} before and after the change, and their difference"
-    matrix_chart(figure, view, [head], key="change_matrices", alt=alt, shares=shares)
+    matrices(
+        figure,
+        key="change_matrices",
+        alt=alt,
+        heads=[head],
+        text=view.revision,
+        labels=view.labels,
+        shares=shares,
+    )
 
 
 def _shifts(view: View, changes: Changes, after: Trace) -> list[PatternShift]:

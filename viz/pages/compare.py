@@ -17,10 +17,9 @@ from viz.pages.charts import chart
 from viz.pages.compare_choosers import heads_beside
 from viz.pages.compare_words import Pair, divergence_note, output_table, pair_sentence, pair_table
 from viz.pages.looks import look_name, look_output, look_pattern, look_short
-from viz.pages.pair_matrices import frame_row, pair_matrices
+from viz.pages.matrices import frame_row, matrices
 from viz.pages.shell import open_view, strip, theme
-from viz.plain import as_text
-from viz.session import View, get_focus, set_focus
+from viz.session import View, get_focus
 
 ALL = "all heads"
 MATRICES = "pair"
@@ -50,7 +49,7 @@ def token_section(view: View, heads: Sequence[Head], pairs: Sequence[Pair], rows
     focus = strip(view, heads, hover=True)
     query, trace = focus.query, view.trace
     names = [look_name(trace, head) for head in heads]
-    frame_row(MATRICES, rows, query)
+    frame_row(MATRICES, rows, query, theme())
     outputs = [look_output(trace, head, query) for head in heads]
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -94,25 +93,21 @@ def pair_section(
         alt = f"Weights of {shown.names[0]} and {shown.names[1]}, their difference, and each row's distance"
         st.markdown(pair_sentence(shown, same=heads[shown.first] == heads[shown.second]))
 
-    def words(cell: Cell) -> str:
-        query, key = (f"{pos + 1} “{as_text(view.labels[pos])}”" for pos in (cell.row, cell.column))
-        if cell.masked:
-            return f"**query {query}** does not read **key {key}**: it comes later, so it is masked."
+    def shares(cell: Cell) -> str:
         weights = zip(patterns, names, strict=True)
-        shares = ", ".join(f"{float(pattern[cell.row, cell.column]):.3g} in {name}" for pattern, name in weights)
-        return f"**query {query}** reads **key {key}**: {shares}"
+        return ", ".join(f"{float(pattern[cell.row, cell.column]):.3g} in {name}" for pattern, name in weights)
 
-    pair_matrices(
+    drawn = matrices(
         figure,
         key=MATRICES,
         alt=alt,
         heads=heads,
-        here=(view.revision, *heads),
-        choose=lambda cell: set_focus(get_focus().with_query(cell.row)),
-        words=words,
+        text=view.revision,
+        labels=view.labels,
+        shares=shares,
     )
     st.caption(divergence_note())
-    return matrix_rows(figure)
+    return matrix_rows(drawn.figure, first=drawn.row)
 
 
 def _shown(pairs: Sequence[Pair]) -> Pair | None:

@@ -13,13 +13,15 @@ from model.checks import largest_difference
 from model.masking import MaskSteps
 from viz.figures.mask import NUMBERED_TOKENS, mask_matrices, training_examples
 from viz.focus import head_name
-from viz.pages.charts import chart, matrix_chart
+from viz.pages.charts import chart
+from viz.pages.matrices import matrices, weight_and_score
 from viz.pages.shell import open_view, strip, theme
 from viz.plain import as_text, difference_text
 from viz.session import View, get_focus
 
-YOURS, ARTICLE = "Your text", "The article’s example"
 INFINITY, SUBTRACTED = "−∞", "−10¹⁰"
+BESIDE = (10, 3)
+"""The widths of the user's matrices and of the article's beside them."""
 
 
 @st.fragment
@@ -30,46 +32,45 @@ def token_section(view: View) -> None:
     st.markdown(row_in_words(row, _names(view.labels, bold=True)))
 
 
-def choices() -> tuple[bool, bool]:
-    """Whether the article's example is shown, and whether a number is subtracted rather than minus infinity put in."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        shown = st.segmented_control(
-            "Shown below",
-            [YOURS, ARTICLE],
-            default=YOURS,
-            required=True,
-            key="mask_shown",
-            persist_state="session",
-        )
-        value = st.segmented_control(
-            "A masked score becomes",
-            [INFINITY, SUBTRACTED],
-            default=INFINITY,
-            required=True,
-            key="mask_value",
-            persist_state="session",
-            help="The article draws minus infinity. GPT-2’s published code multiplies the score by 0 and subtracts "
-            "10¹⁰, ten billion.",
-        )
-    return shown == ARTICLE, value == SUBTRACTED
-
-
-def examples_section(labels: Sequence[str], last_label: str | None) -> None:
-    """A text as training examples."""
+def examples_section(labels: Sequence[str]) -> None:
+    """The text as training examples."""
     n = len(labels)
     count = "One token is one training example" if n == 1 else f"{n} tokens are {n} training examples in one pass"
-    open_end = " The last label is open: the text ends there." if last_label is None else ""
     st.subheader("One text, many training examples", anchor=False)
     st.markdown(
-        f"{count}: each row reads the text from its start and must name the token that follows. "
-        f"It would learn nothing if it could look at its label, so the mask hides all that comes later.{open_end}"
+        f"{count}: each row reads the text from its start and must name the token that follows. It would learn nothing "
+        "if it could look at its label, so the mask hides all that comes later. The last label is open: the text ends "
+        "there."
     )
-    figure = training_examples(labels, last_label=last_label, theme=theme())
     alt = "The text as training examples: what each row reads, and its label"
-    chart(figure, key="training", alt=alt, heads=[])
+    chart(training_examples(labels, theme=theme()), key="training", alt=alt, heads=[])
 
 
-def own_section(view: View, subtracted: bool) -> None:
+def matrices_section(view: View) -> None:
+    """The way from scores to weights, on the user's text and beside it in the article's example."""
+    divisor = view.model.config.scale_in_words(view.focus.head[0])
+    st.subheader("From scores to weights", anchor=False)
+    words = st.container()
+    value = st.segmented_control(
+        "A masked score becomes",
+        [INFINITY, SUBTRACTED],
+        default=INFINITY,
+        required=True,
+        key="mask_value",
+        persist_state="session",
+        help="The article draws minus infinity. GPT-2’s published code multiplies the score by 0 and subtracts "
+        "10¹⁰, ten billion.",
+    )
+    subtracted = value == SUBTRACTED
+    words.markdown(_way(f"by {divisor}" if divisor else "", subtracted))
+    own, example = st.columns(BESIDE, gap="medium")
+    with own:
+        own_matrices(view, divisor, subtracted)
+    with example:
+        article_matrices(subtracted)
+
+
+def own_matrices(view: View, divisor: str, subtracted: bool) -> None:
     """The chosen head's four matrices on the user's text, and each row in words."""
     layer, head = view.focus.head
     trace, config, name = view.trace, view.model.config, head_name(view.focus.head)
@@ -77,9 +78,8 @@ def own_section(view: View, subtracted: bool) -> None:
     infinite = masking.mask_steps(products, scale)
     finite = masking.mask_steps(products, scale, subtract=masking.SUBTRACTED)
     steps = finite if subtracted else infinite
-    divisor = config.scale_in_words(layer)
-    st.subheader(f"From scores to weights in {name}", anchor=False)
-    _explain(f"by {divisor}" if divisor else "", subtracted)
+    st.markdown(f"##### {name} on your text")
+    st.caption(f"Computed by {as_text(view.model.name)} from what you typed.")
     figure = mask_matrices(
         steps.products,
         steps.scaled,
@@ -90,24 +90,35 @@ def own_section(view: View, subtracted: bool) -> None:
         masked_text=SUBTRACTED if subtracted else INFINITY,
         theme=theme(),
     )
-    alt = f"Query-key products, scaled, masked and softmax weights of {name}"
-    matrix_chart(figure, view, [view.focus.head], key="mask_steps", alt=alt)
+    matrices(
+        figure,
+        key="mask_steps",
+        alt=f"Query-key products, scaled, masked and softmax weights of {name}",
+        heads=[view.focus.head],
+        text=view.revision,
+        labels=view.labels,
+        shares=weight_and_score(view, view.focus.head),
+    )
     z = masking.head_output(steps.pattern, trace.v[layer, head])
-    _same_softmax(infinite, finite)
+    st.caption(
+        f"{_same_softmax(infinite, finite)} Both become 0, as e to the power of −10¹⁰ is smaller than any number a "
+        "computer keeps."
+    )
     st.caption(
         "Recomputed: these weights times the head’s values are the z that the model’s own pass left; largest "
         f"difference {difference_text(largest_difference(z, trace.z[layer, head]))}."
     )
-    rows_section(view.labels, steps.pattern)
+    st.markdown("##### Each row in words")
+    rows_in_words(view.labels, steps.pattern)
 
 
-def article_section(subtracted: bool) -> None:
-    """The article's own scores on the same way, beside the weights it prints."""
+def article_matrices(subtracted: bool) -> None:
+    """The article's own scores on the same way."""
     infinite = masking.article_steps()
     finite = masking.article_steps(subtract=masking.SUBTRACTED)
     steps = finite if subtracted else infinite
-    st.subheader("From scores to weights in the article’s example", anchor=False)
-    _explain("by 4", subtracted)
+    st.markdown("##### The article’s example")
+    st.caption("Fixed numbers, the article’s own.")
     figure = mask_matrices(
         steps.products,
         steps.scaled,
@@ -116,42 +127,41 @@ def article_section(subtracted: bool) -> None:
         labels=masking.ARTICLE_TOKENS,
         notes=("the article’s scores", f"divided by √{masking.ARTICLE_D_HEAD} = 4"),
         masked_text=SUBTRACTED if subtracted else INFINITY,
+        columns=1,
         theme=theme(),
         click=False,
     )
     alt = "The article’s scores: as printed, scaled, masked, and softmax weights"
     chart(figure, key="article_steps", alt=alt, heads=[])
-    _same_softmax(infinite, finite)
-    beside_the_printed(steps, masking.article_steps(scaled=False))
-    rows_section(masking.ARTICLE_TOKENS, steps.pattern)
+    st.caption(_same_softmax(infinite, finite))
 
 
-def beside_the_printed(steps: MaskSteps, unscaled: MaskSteps) -> None:
+def printed_section() -> None:
     """The article's printed weights, those computed from its scores, and why only the scaled ones agree."""
-    tables = (masking.ARTICLE_WEIGHTS, steps.pattern, unscaled.pattern)
+    computed, unscaled = masking.article_steps().pattern, masking.article_steps(scaled=False).pattern
+    tables = (masking.ARTICLE_WEIGHTS, computed, unscaled)
     lines = ["| Query | Printed | Divided by 4 | Not divided |", "|---|---|---|---|"]
     lines += [
         f"| {token} | {' | '.join(_two_digits(table[query, : query + 1]) for table in tables)} |"
         for query, token in enumerate(masking.ARTICLE_TOKENS)
     ]
-    difference = largest_difference(masking.as_printed(steps.pattern), masking.ARTICLE_WEIGHTS)
-    st.subheader("The same weights as the article prints", anchor=False)
+    difference = largest_difference(masking.as_printed(computed), masking.ARTICLE_WEIGHTS)
+    st.subheader("The article’s weights, printed and computed", anchor=False)
     left, right = st.columns(2, gap="large")
     left.markdown("\n".join(lines))
-    right.markdown(
+    left.markdown(
         "Rounded to two digits, the weights computed here are the printed ones: largest difference "
-        f"{difference_text(difference)}."
+        f"{difference_text(difference)}. That takes a step the article does not draw: GPT-2 divides each score by "
+        "√d_head, because longer vectors give larger products. The article’s numbers fit d_head = "
+        f"{masking.ARTICLE_D_HEAD}, a division by 4. Without it, the row of “must” would be "
+        f"{_two_digits(unscaled[1, :2])}."
     )
-    right.markdown(
-        "That takes a step the article does not draw: GPT-2 divides each score by √d_head, because longer vectors give "
-        f"larger products. The article’s numbers fit d_head = {masking.ARTICLE_D_HEAD}, a division by 4. "
-        f"Without it, the row of “must” would be {_two_digits(unscaled.pattern[1, :2])}."
-    )
+    with right:
+        rows_in_words(masking.ARTICLE_TOKENS, computed)
 
 
-def rows_section(labels: Sequence[str], pattern: Float[np.ndarray, "query key"]) -> None:
+def rows_in_words(labels: Sequence[str], pattern: Float[np.ndarray, "query key"]) -> None:
     """Every row of the weights in words."""
-    st.subheader("Each row in words", anchor=False)
     short = len(labels) <= NUMBERED_TOKENS
     names = _names(labels, bold=short)
     sentences = [row_in_words(pattern[query, : query + 1], names) for query in range(len(labels))]
@@ -203,21 +213,18 @@ def _names(labels: Sequence[str], *, bold: bool) -> Callable[[int], str]:
     return name
 
 
-def _explain(divisor: str, subtracted: bool) -> None:
+def _way(divisor: str, subtracted: bool) -> str:
     scaled = f"(2) divide {divisor}; " if divisor else "(2) this model divides nothing; "
     hidden = "subtract 10¹⁰ from what is masked" if subtracted else "put −∞ where the mask is"
-    st.markdown(
+    return (
         f"(1) Multiply each query with each key; {scaled}(3) {hidden}, that is where the key comes after the query; "
         "(4) softmax along each row, which leaves exactly 0 there. Step 2 is not drawn in the article."
     )
 
 
-def _same_softmax(infinite: MaskSteps, finite: MaskSteps) -> None:
+def _same_softmax(infinite: MaskSteps, finite: MaskSteps) -> str:
     difference = largest_difference(infinite.pattern, finite.pattern)
-    st.caption(
-        f"Softmax after −∞ and after −10¹⁰: largest difference {difference_text(difference)}. Both become 0, as "
-        "e to the power of −10¹⁰ is smaller than any number a computer keeps."
-    )
+    return f"Softmax after −∞ and after −10¹⁰: largest difference {difference_text(difference)}."
 
 
 def _two_digits(weights: Float[np.ndarray, " key"]) -> str:
@@ -230,14 +237,9 @@ def page() -> None:
     if view is None:
         return
     token_section(view)
-    article, subtracted = choices()
-    if article:
-        st.info("Fixed numbers: the article’s own words and scores. Neither your text nor the chosen model is in them.")
-        examples_section(masking.ARTICLE_TOKENS, masking.ARTICLE_LAST_LABEL)
-        article_section(subtracted)
-    else:
-        examples_section(view.labels, None)
-        own_section(view, subtracted)
+    examples_section(view.labels)
+    matrices_section(view)
+    printed_section()
 
 
 if __name__ == "__main__":

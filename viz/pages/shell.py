@@ -12,8 +12,8 @@ from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.examples import EXAMPLES
 from viz.focus import MAX_CHARACTERS, Focus, Head, head_name
 from viz.pages.change_marks import change_marks, fit_to_view
-from viz.pages.charts import cell_left
 from viz.pages.looks import look_name, look_pattern
+from viz.pages.matrices import cell_left
 from viz.pages.take_away import take_away
 from viz.plain import as_text
 from viz.session import (

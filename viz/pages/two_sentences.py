@@ -19,7 +19,7 @@ from viz.figures.difference import Rows, matrix_rows, pattern_difference
 from viz.figures.labels import hover_name
 from viz.focus import head_name
 from viz.pages.charts import chart
-from viz.pages.pair_matrices import frame_row, pair_matrices
+from viz.pages.matrices import frame_row, matrices
 from viz.pages.sentences_text import second_text
 from viz.pages.sentences_words import alignment_words, next_words, rows_words
 from viz.pages.shell import open_view, strip, theme
@@ -61,7 +61,7 @@ def token_section(view: View, second: View, alignment: Alignment, rows: Rows | N
     other = _second_strip(view, second, alignment, query)
     partner = alignment.to_second(query)
     at = int(np.flatnonzero(alignment.first == query)[0]) if partner is not None else None
-    frame_row(MATRICES, rows, at)
+    frame_row(MATRICES, rows, at, theme())
     logits = view.trace.logits(query), second.trace.logits(other)
     before, after = (probabilities(row) for row in logits)
     ids = top(np.maximum(before, after), N_TOKENS)
@@ -146,28 +146,26 @@ def matrix_section(view: View, second: View, alignment: Alignment) -> Rows | Non
         theme=theme(),
     )
 
-    def words(cell: Cell) -> str:
-        pair = [f"{alignment.first[at] + 1} “{as_text(labels[at])}”" for at in (cell.row, cell.column)]
-        if cell.masked:
-            return f"**query {pair[0]}** does not read **key {pair[1]}**: it comes later, so it is masked."
+    def shares(cell: Cell) -> str:
         first, then = (float(part[cell.row, cell.column]) for part in parts)
-        return f"**query {pair[0]}** reads **key {pair[1]}**: {first:.3g} in the first text, {then:.3g} in the second"
+        return f"{first:.3g} in the first text, {then:.3g} in the second"
 
-    pair_matrices(
+    drawn = matrices(
         figure,
         key=MATRICES,
         alt=f"Weights of {head_name(head)} on both texts where they share tokens, and their difference",
         heads=[head],
-        here=(view.revision, second.revision, head),
-        choose=lambda cell: set_focus(get_focus().with_query(int(alignment.first[cell.row]))),
-        words=words,
+        text=(view.revision, second.revision),
+        labels=labels,
+        positions=alignment.first.tolist(),
+        shares=shares,
     )
     st.caption(
         "Rows and columns are the tokens that both texts share, at their positions in the first. Distance: the "
         "Jensen-Shannon divergence of a row in both texts (Lin 1991), from 0 to 1 bit; the weight on tokens without a "
         "partner is taken together as one more key, so that rows add up to 1."
     )
-    return matrix_rows(figure)
+    return matrix_rows(drawn.figure, first=drawn.row)
 
 
 def page() -> None:
