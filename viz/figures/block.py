@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 
 from viz.figures.blocks import MAX_CELLS
 from viz.figures.data import Table, numbers, with_data
+from viz.figures.frames import frame
 from viz.figures.labels import Axis, number_axis, part_of, plain, token_axis
 from viz.figures.panels import Panel
 from viz.figures.strips import STRIP_HEIGHT
@@ -302,14 +303,8 @@ def _outline(figure: go.Figure, panel: int, start: int, stop: int, theme: Theme)
     """A frame around the numbers `start` to `stop - 1` of a panel that shows a vector row by row."""
     tile = figure.layout.meta["tiles"][panel]
     for row, left, right in _pieces(start, min(stop, tile["rows"] * tile["columns"]), tile["columns"]):
-        figure.add_shape(
-            type="rect",
-            x0=tile["x0"] + left - 0.5,
-            x1=tile["x0"] + right - 0.5,
-            y0=tile["y0"] + row - 0.5,
-            y1=tile["y0"] + row + 0.5,
-            line={"color": theme.text, "width": 2},
-        )
+        x, y = tile["x0"] - 0.5, tile["y0"] + row - 0.5
+        figure.add_shape(frame((x + left, x + right), (y, y + 1), line=theme.text, width=2, layer="above"))
 
 
 def _pieces(start: int, stop: int, length: int) -> Iterator[tuple[int, int, int]]:

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from viz.figures.clicks import Cell
 from viz.figures.data import panels_table, with_data
+from viz.figures.frames import frame
 from viz.figures.labels import Axis, hover_name, number_axis, plain, position_label
 from viz.figures.matrices import MASKED_HOVER
 from viz.figures.panels import ROW_WIDTH, Panel
@@ -257,15 +258,8 @@ def _add_distances(
         for text, size, colour, above in words
     ]
     figure.add_traces([bars, points, *texts])
-    figure.add_shape(
-        type="rect",
-        layer="below",
-        x0=start,
-        x1=start + DISTANCE_WIDTH / cell,
-        y0=tile["y0"] - 0.5,
-        y1=tile["y0"] + tile["rows"] - 0.5,
-        line={"color": theme.frame, "width": 1},
-    )
+    box = (start, start + DISTANCE_WIDTH / cell), (tile["y0"] - 0.5, tile["y0"] + tile["rows"] - 0.5)
+    figure.add_shape(frame(*box, line=theme.frame, width=1))
     if matrix_rows(figure).height >= _NUMBERED_ROW:
         figure.add_scatter(
             x=right,

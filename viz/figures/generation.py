@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from viz.figures.frames import Span, frame, many_frames, veil
 from viz.figures.labels import hover_name, position_label, text_width
 from viz.figures.look import base_layout
 from viz.figures.scales import composite_scale, to_segment, value_range
@@ -105,12 +106,13 @@ def cache_stack(
         yaxis="y2",
         meta={"cells": True},
     )
-    cached = _outlines([(t, kind) for t in range(here) for kind in (1, 2)], n_layers, n_cells, pitch)
-    new = _outlines([(here, kind) for kind in range(3)], n_layers, n_cells, pitch)
+    cached = _vectors([(t, kind) for t in range(here) for kind in (1, 2)], n_layers, n_cells, pitch)
+    new = _vectors([(here, kind) for kind in range(3)], n_layers, n_cells, pitch)
+    dotted, over = {"color": theme.masked_ink, "width": 1, "dash": "dot"}, {"xaxis": "x2", "yaxis": "y2"}
     lines = [
-        _lines(new, {"width": 0}, "ground", fill="toself", fillcolor=theme.paper),
-        _lines(cached, {"color": theme.masked_ink, "width": 1, "dash": "dot"}, "cached", xaxis="x2", yaxis="y2"),
-        _lines(new, {"color": theme.text, "width": 1.5}, "new", xaxis="x2", yaxis="y2"),
+        many_frames(new, name="ground", line={"width": 0}, fill="toself", fillcolor=theme.paper),
+        many_frames(cached, name="cached", line=dotted, **over),
+        many_frames(new, name="new", line={"color": theme.text, "width": 1.5}, **over),
     ]
     return go.Figure(
         [heat, *lines],
@@ -133,30 +135,13 @@ def _stacked(cells: Float[np.ndarray, "layer token kind cell"], pitch: int) -> t
     return z, values
 
 
-def _outlines(places: Sequence[tuple[int, int]], n_layers: int, n_cells: int, pitch: int) -> list[list[float | None]]:
-    """A rectangle around the cells of each (token, kind) in every layer, as one broken line."""
-    xs: list[float | None] = []
-    ys: list[float | None] = []
-    for layer in range(n_layers):
-        low, high = layer * pitch - 0.5, layer * pitch + n_cells - 0.5
-        for token, kind in places:
-            left, right = token * _SLOT + kind - 0.5, token * _SLOT + kind + 0.5
-            xs += [left, right, right, left, left, None]
-            ys += [low, low, high, high, low, None]
-    return [xs, ys]
-
-
-def _lines(outline: list[list[float | None]], line: dict[str, Any], name: str, **options: Any) -> go.Scatter:
-    return go.Scatter(
-        x=outline[0],
-        y=outline[1],
-        mode="lines",
-        line=line,
-        hoverinfo="skip",
-        showlegend=False,
-        meta={"outlines": name},
-        **options,
-    )
+def _vectors(places: Sequence[tuple[int, int]], n_layers: int, n_cells: int, pitch: int) -> list[tuple[Span, Span]]:
+    """Where the cells of each (token, kind) are, in every layer."""
+    return [
+        ((token * _SLOT + kind - 0.5, token * _SLOT + kind + 0.5), (layer * pitch - 0.5, layer * pitch + n_cells - 0.5))
+        for layer in range(n_layers)
+        for token, kind in places
+    ]
 
 
 def _stack_layout(
@@ -174,35 +159,14 @@ def _stack_layout(
 ) -> dict[str, Any]:
     """A frame a layer, the wash that makes cached cells pale, the arrow from the token read to the one predicted."""
     n_columns, n_rows = max(len(read), _LEAST_TOKENS) * _SLOT, n_layers * pitch
-    x_range, y_range = [-1.0, n_columns - 0.2], [-1.5, n_rows + 44 / unit]
+    x_range, y_range = (-1.0, n_columns - 0.2), (-1.5, n_rows + 44 / unit)
     roof, centre = n_rows - 1.5, here * _SLOT + 1
     edges = [(layer * pitch - 1.1, layer * pitch + n_cells + 0.1) for layer in range(n_layers)]
-    frames = [
-        {
-            "type": "rect",
-            "layer": "below",
-            "x0": x_range[0],
-            "x1": x_range[1],
-            "y0": low,
-            "y1": high,
-            "line": {"color": theme.frame, "width": 1.5},
-        }
-        for low, high in edges
-    ]
+    frames = [frame(x_range, edge, line=theme.frame) for edge in edges]
     path = {"color": theme.muted, "width": 3}
     line = {"type": "line", "layer": "below", "x0": centre, "x1": centre, "y0": y_range[0], "y1": roof, "line": path}
     wash = [
-        {
-            "type": "rect",
-            "layer": "above",
-            "x0": -0.5,
-            "x1": here * _SLOT - 1,
-            "y0": low + 0.6,
-            "y1": high - 0.6,
-            "line": {"width": 0},
-            "fillcolor": theme.paper,
-            "opacity": 0.5,
-        }
+        veil((-0.5, here * _SLOT - 1), (low + 0.6, high - 0.6), paper=theme.paper, opacity=0.5)
         for low, high in edges
         if here
     ]

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from viz.figures.change import short_share
 from viz.figures.data import Table, with_data
+from viz.figures.frames import frame
 from viz.figures.labels import plain, shorten, text_width
 from viz.figures.look import base_layout
 from viz.theme import Theme, mix
@@ -68,14 +69,7 @@ def lens_table(
         meta={"guesses": True},
     )
     outlined = [
-        {
-            "type": "rect",
-            "x0": rank - 0.485,
-            "x1": rank + 0.485,
-            "y0": row - 0.44,
-            "y1": row + 0.44,
-            "line": {"color": theme.text, "width": 1.5},
-        }
+        frame((rank - 0.485, rank + 0.485), (row - 0.44, row + 0.44), line=theme.text, layer="above")
         for row, rank in places
         if is_final[row, rank]
     ]

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from viz.figures.frames import frame
 from viz.figures.labels import (
     hover_name,
     plain,
@@ -243,8 +244,8 @@ def _layout(labels: Sequence[str], column: tuple[float, float], cell: float, the
         else []
     )
     frames = [
-        {"type": "rect", "x0": x0, "x1": x1, "y0": -0.5, "y1": n - 0.5, "line": {"color": theme.frame, "width": 1.5}}
-        for x0, x1 in ((-0.5, n - 0.5), column)
+        frame(across_cells, (-0.5, n - 0.5), line=theme.frame, layer="above")
+        for across_cells in ((-0.5, n - 0.5), column)
     ]
     return base_layout(theme) | {
         "height": round(height + TOP + bottom),

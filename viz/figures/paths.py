@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float
 
 from viz.figures.blocks import Blocks, to_blocks
 from viz.figures.data import Table, numbers, with_data
+from viz.figures.frames import frame, veil
 from viz.figures.labels import plain, position_label, share_text, text_width
 from viz.figures.look import base_layout
 from viz.figures.panels import ROW_WIDTH
@@ -30,12 +31,13 @@ STEP_COLUMN, PATH_WIDTH, LEAST_PATH_WIDTH = 136, 104, 46
 STRIP, SIDE = 14, 10
 LINES = {"x": 0, "query": 56, "key": 76, "value": 96, "weighted": 206, "z": 268}
 """Where each kind of vector lies, in pixels from the figure's lower edge."""
-FRAME, SCORE_LINE, TOP = (32, 240), 158, 302
+FRAME, CORNER, SCORE_LINE, TOP = (32, 240), 9, 158, 302
 BANDS = {1: (34, 121), 2: (121, 188), 3: (188, 239)}
 STEP_NAMES = {1: "1  Create<br>\u2002\u2002q, k, v", 2: "2  Score", 3: "3  Sum"}
 """On a narrow screen the column of names is narrow too: the longest is two lines, beside the letters of its strips."""
-LATER_VEIL = 0.5
-"""How much of the paper covers the steps that come after those that are lit: they recede, and can still be read."""
+LATER_VEIL, MASKED_VEIL = 0.5, 0.6
+"""How much of the paper covers the steps that come after those that are lit, and the masked paths: they recede, and can
+still be read."""
 _ROLES = {"x": "input", "query": "query", "key": "key", "value": "value", "weighted": "value", "z": "score"}
 _WORDS = {"weighted": "weight × value", "z": "head output z"}
 
@@ -242,14 +244,8 @@ def _lines(
 ) -> Iterator[dict[str, Any]]:
     """The frame, the paths, the lines between the steps, and who meets whom in the steps that are lit."""
     end = place.centre(place.paths[-1]) + place.pitch / 2 + (SIDE - 2) / place.cell
-    round_x, round_y, left, (low, high) = 9 / place.cell, 9, place.start + 2 / place.cell, FRAME
-    outline = (
-        f"M{left + round_x},{low} L{end - round_x},{low} Q{end},{low} {end},{low + round_y} L{end},{high - round_y} "
-        f"Q{end},{high} {end - round_x},{high} L{left + round_x},{high} Q{left},{high} {left},{high - round_y} "
-        f"L{left},{low + round_y} Q{left},{low} {left + round_x},{low} Z"
-    )
-    colour = theme.roles["key" if masked is None else "score"]
-    yield {"type": "path", "path": outline, "line": {"color": colour, "width": 2.5}, "layer": "below"}
+    left, colour = place.start + 2 / place.cell, theme.roles["key" if masked is None else "score"]
+    yield frame((left, end), FRAME, line=colour, width=2.5, corner=(CORNER / place.cell, CORNER))
     for path in place.paths:
         x = place.centre(path)
         strong = {"color": theme.text, "width": 2} if path == query else {"color": theme.frame, "width": 1.2}
@@ -281,20 +277,19 @@ def _lines(
 
 def _veils(masked: np.ndarray | None, lit: Collection[int], place: _Place, theme: Theme) -> Iterator[dict[str, Any]]:
     """Paper over what comes after the steps that are lit, and over the masked paths."""
-    over = {"type": "rect", "layer": "above", "line": {"width": 0}, "fillcolor": theme.paper}
     left, right = (
         place.centre(path) + place.pitch / 2 * side for path, side in ((place.paths[0], -1), (place.paths[-1], 1))
     )
     for step, (low, high) in BANDS.items():
         if step > max(lit):
-            yield over | {"x0": left, "x1": right, "y0": low, "y1": high - 1, "opacity": LATER_VEIL}
+            yield veil((left, right), (low, high - 1), paper=theme.paper, opacity=LATER_VEIL)
     if max(lit) < max(BANDS):
-        yield over | {"x0": left, "x1": right, "y0": FRAME[1] + 2, "y1": TOP, "opacity": LATER_VEIL}
+        yield veil((left, right), (FRAME[1] + 2, TOP), paper=theme.paper, opacity=LATER_VEIL)
     later = [path for path in place.paths if masked is not None and masked[path]]
     if later:
         left = place.centre(later[0]) - place.pitch / 2
         for low, high in ((-4, FRAME[0] - 2), BANDS[1], BANDS[3], (FRAME[1] + 2, TOP)):
-            yield over | {"x0": left, "x1": right, "y0": low + 1, "y1": high - 1, "opacity": 0.6}
+            yield veil((left, right), (low + 1, high - 1), paper=theme.paper, opacity=MASKED_VEIL)
 
 
 def _names(

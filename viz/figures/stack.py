@@ -11,7 +11,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from viz.figures.look import base_layout
+from viz.figures.frames import Span, frame
+from viz.figures.look import CLEAR, base_layout
 from viz.theme import Theme, mix
 
 WIDTH, MIN_WIDTH = 400, 340
@@ -21,6 +22,7 @@ RATIOS = (0.3, 4.5)
 """A side is drawn at least and at most so many units long; its true size is written beside it."""
 _CHOSEN_HEIGHT, _OTHER_HEIGHT, _DOTS_HEIGHT, _GAP = 124, 30, 26, 6
 _LEFT, _RIGHT = 30, WIDTH - 12
+_CORNER = (9, 9)
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -34,36 +36,8 @@ class _Drawing:
     words: dict[str, list[tuple[float, float, str, str, int]]] = field(default_factory=dict)
     arrows: list[dict[str, Any]] = field(default_factory=list)
 
-    def box(self, x0: float, y0: float, x1: float, y1: float, fill: str, line: str, width: float = 1) -> None:
-        self.shapes.append(
-            {
-                "type": "rect",
-                "layer": "below",
-                "x0": x0,
-                "y0": y0,
-                "x1": x1,
-                "y1": y1,
-                "fillcolor": fill,
-                "line": {"color": line, "width": width},
-            }
-        )
-
-    def frame(self, x0: float, y0: float, x1: float, y1: float, fill: str, line: str, width: float) -> None:
-        """A box with round corners."""
-        r = 9
-        path = (
-            f"M{x0 + r},{y0} L{x1 - r},{y0} Q{x1},{y0} {x1},{y0 + r} L{x1},{y1 - r} Q{x1},{y1} {x1 - r},{y1} "
-            f"L{x0 + r},{y1} Q{x0},{y1} {x0},{y1 - r} L{x0},{y0 + r} Q{x0},{y0} {x0 + r},{y0} Z"
-        )
-        self.shapes.append(
-            {
-                "type": "path",
-                "layer": "below",
-                "path": path,
-                "fillcolor": fill,
-                "line": {"color": line, "width": width},
-            }
-        )
+    def box(self, x: Span, y: Span, fill: str, line: str, width: float = 1, *, corner: Span | None = None) -> None:
+        self.shapes.append(frame(x, y, line=line, width=width, fill=fill, corner=corner))
 
     def word(self, x: float, y: float, text: str, colour: str, place: str = "middle center", size: int = 12) -> None:
         self.words.setdefault(colour, []).append((x, y, text, place, size))
@@ -99,12 +73,12 @@ def _embeddings(drawing: _Drawing, shapes: Shapes, y: float) -> float:
     for x, name, what, cut in ((40, "wte", "tokens", True), (230, "wpe", "positions", False)):
         rows, columns = shapes[f"{name}.weight"]
         tall = high if cut else high * 0.62
-        drawing.box(x, y, x + 2 * UNIT, y + tall, fill, theme.roles["input"], 1.5)
+        drawing.box((x, x + 2 * UNIT), (y, y + tall), fill, theme.roles["input"], 1.5)
         if cut:  # far taller than there is room for
-            middle = y + tall / 2
-            drawing.box(x - 3, middle - 3, x + 2 * UNIT + 3, middle + 3, theme.paper, theme.paper)
+            across, middle = (x - 3, x + 2 * UNIT + 3), y + tall / 2
+            drawing.box(across, (middle - 3, middle + 3), theme.paper, theme.paper)
             for edge in (middle - 3, middle + 3):
-                drawing.box(x - 3, edge, x + 2 * UNIT + 3, edge, theme.paper, theme.muted)
+                drawing.box(across, (edge, edge), theme.paper, theme.muted)
         drawing.word(x + 2 * UNIT + 8, y + 40, f"<b>{name}</b>: {what}", theme.inks["input"], "middle right", 13)
         drawing.word(x + 2 * UNIT + 8, y + 22, f"{rows:,} × {columns:,}", theme.text, "middle right", 12)
     drawing.word(203, y + 28, "+", theme.text, size=20)
@@ -123,7 +97,8 @@ def _blocks(drawing: _Drawing, shapes: Shapes, n_layers: int, layer: int, bottom
         high = _CHOSEN_HEIGHT if number == layer else _OTHER_HEIGHT
         chosen = number == layer
         fill = mix(theme.zero, theme.roles["query"], 0.08 if chosen else 0.03)
-        drawing.frame(_LEFT, y, _RIGHT, y + high, fill, theme.text if chosen else theme.frame, 2 if chosen else 1)
+        line, width = (theme.text, 2) if chosen else (theme.frame, 1)
+        drawing.box((_LEFT, _RIGHT), (y, y + high), fill, line, width, corner=_CORNER)
         if chosen:
             drawing.word(_LEFT + 10, y + high - 15, f"<b>block {number}</b>", theme.text, "middle right", 13)
             _matrices(drawing, shapes, y)
@@ -133,7 +108,7 @@ def _blocks(drawing: _Drawing, shapes: Shapes, n_layers: int, layer: int, bottom
         y += high + _GAP
         below = number
     top = y - _GAP + 26
-    drawing.frame(_LEFT - 10, bottom, _RIGHT + 10, top, "rgba(0,0,0,0)", theme.roles["query"], 2)
+    drawing.box((_LEFT - 10, _RIGHT + 10), (bottom, top), CLEAR, theme.roles["query"], 2, corner=_CORNER)
     plural = "block" if n_layers == 1 else "blocks"
     drawing.word(_LEFT, top - 13, f"<b>{n_layers} {plural}</b>", theme.inks["query"], "middle right", 13)
     return top
@@ -159,7 +134,7 @@ def _matrices(drawing: _Drawing, shapes: Shapes, y: float, *, small: bool = Fals
             left = x - wide / 2 + part * wide / len(roles)
             fill = mix(theme.zero, colour, 0.3)
             right, half = left + wide / len(roles), tall / 2
-            drawing.box(left, middle - half, right, middle + half, fill, colour, 1 if small else 1.5)
+            drawing.box((left, right), (middle - half, middle + half), fill, colour, 1 if small else 1.5)
         if not small:
             drawing.word(x, y + 26, f"<b>{name}</b>", theme.inks[roles[0]])
             drawing.word(x, y + 11, f"{rows:,} × {columns:,}", theme.text, size=11)

@@ -17,6 +17,7 @@ import plotly.graph_objects as go
 from viz.figures.captions import bottom_titles, legend_strips, words
 from viz.figures.clicks import CLOSE_DISTANCE, HOVER_DISTANCE, hidden_axes, hover_layers
 from viz.figures.data import panels_table, with_data
+from viz.figures.frames import frame
 from viz.figures.labels import cell_number, text_width
 from viz.figures.look import CLEAR, base_layout
 from viz.figures.panels import RIGHT, ROW_WIDTH, TOP, Grid, Panel, arrange, column_ticks, row_ticks
@@ -206,16 +207,12 @@ def _layout(grid: Grid, theme: Theme, gap: int, click: bool) -> dict[str, Any]:
         "tickfont": {"size": 12, "color": theme.text},
     }
     frames = [
-        {
-            "type": "rect",
-            "layer": "below",
-            "x0": tile.x0 - 0.5,
-            "x1": tile.x0 + tile.n_columns - 0.5,
-            "y0": tile.y0 - 0.5,
-            "y1": tile.y0 + tile.n_rows - 0.5,
-            "line": {"color": theme.frame, "width": 1.5},
-            "fillcolor": theme.frame if gap else CLEAR,
-        }
+        frame(
+            (tile.x0 - 0.5, tile.x0 + tile.n_columns - 0.5),
+            (tile.y0 - 0.5, tile.y0 + tile.n_rows - 0.5),
+            line=theme.frame,
+            fill=theme.frame if gap else CLEAR,
+        )
         for tile in grid.tiles
     ]
     ranges = [-0.5, grid.n_columns - 0.5], [grid.n_rows - 0.5, -0.5 - grid.header / grid.cell_height]

@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from viz.figures.frames import frame
 from viz.figures.labels import Axis
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
@@ -70,15 +71,8 @@ def block_weights(
         elif name == "attn.c_proj":
             span = (0, right, start / matrix.block[0], end / matrix.block[0])
         if span is not None:
-            figure.add_shape(
-                type="rect",
-                name=name,
-                x0=left - 0.5 + span[0],
-                x1=left - 0.5 + span[1],
-                y0=top - 0.5 + span[2],
-                y1=top - 0.5 + span[3],
-                line={"color": theme.text, "width": 2},
-            )
+            x, y = ((edge - 0.5 + span[i], edge - 0.5 + span[i + 1]) for edge, i in ((left, 0), (top, 2)))
+            figure.add_shape(frame(x, y, line=theme.text, width=2, layer="above"), name=name)
     return figure
 
 
