@@ -15,7 +15,8 @@ from model.generate import written
 from model.sampling import Sampling, choose, shortlist
 from model.trace import Trace, run_trace
 from tests.app.decode import array, charts, strip_data
-from viz.figures.generation import strongest
+from viz.figures.blocks import strongest
+from viz.figures.generation import cell_starts
 from viz.pages.generation_controls import TOP_K
 from viz.written import Writing
 
@@ -73,12 +74,13 @@ def test_each_iteration_draws_the_models_numbers_and_their_check(open_app: OpenA
     app = open_page(open_app, query=str(position + 1), head="2")
     trace = trace_of(EMBEDDED)
     values = array(charts(app)["cache"]["data"][0]["customdata"])
-    cells = strongest(trace.k[:, 2], 6)[0]  # (layer, pos, cell)
+    starts = cell_starts(*trace.k[:, 2, 0].shape)
+    cells = strongest(trace.k[:, 2], starts)  # (layer, pos, cell)
     rows = cells.shape[-1]
     for layer in range(len(cells)):
         part = values[layer * (rows + 2) :][:rows]
         np.testing.assert_allclose(part[:, 1::4].T, cells[layer, : position + 1], atol=1e-5)
-        np.testing.assert_allclose(part[:, 4 * position], strongest(trace.q[layer, 2, position], 6)[0], atol=1e-5)
+        np.testing.assert_allclose(part[:, 4 * position], strongest(trace.q[layer, 2, position], starts), atol=1e-5)
     expected = shortlist(choose(trace.logits(position), Sampling(greedy=True), position), 20)
     np.testing.assert_allclose(bars(app, kept=True), expected.final, atol=1e-5)
     assert f"Iteration {position + 1} of 6" in words(app)

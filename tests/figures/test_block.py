@@ -7,7 +7,8 @@ import pytest
 
 from tests.figures.samples import cells, hover_traces, values_of
 from viz.figures.block import Strip, block_strips, head_rows, keys_of_query, row_length, sum_of_values
-from viz.figures.block_weight import gelu_curve, is_narrow, strongest, weight_matrix
+from viz.figures.block_weight import gelu_curve, is_narrow, weight_matrix
+from viz.figures.blocks import strongest
 from viz.figures.tiles import min_width
 from viz.theme import DARK, LIGHT
 
@@ -162,18 +163,13 @@ def test_a_weight_matrix_in_squares(shape, n_parts):
     parts = [(f"to {i}", "value", random(*shape, seed=i)) for i in range(n_parts)]
     figure = weight_matrix(parts, theme=LIGHT)
     edge = -(-max(shape[0], shape[1] * n_parts) // 96)
+    squares = [np.arange(0, n, edge) for n in shape]
     for panel, (_, _, weights) in enumerate(parts):
-        np.testing.assert_array_equal(values_of(figure, panel), strongest(weights, edge))
+        np.testing.assert_array_equal(values_of(figure, panel), strongest(weights, *squares))
         assert np.abs(values_of(figure, panel)).max() == np.abs(weights).max()
     assert f"{shape[0]:,} × {shape[1]:,}" in text_of(figure)
     assert ("the strongest of" in text_of(figure)) == (edge > 1)
     assert is_narrow(parts[0][2]) == (shape[0] >= shape[1])
-
-
-def test_the_strongest_of_a_square_keeps_its_sign():
-    weights = np.array([[1.0, -2.0, 0.5], [0.1, 0.2, -0.6], [3.0, -3.5, 0.0]])
-    np.testing.assert_array_equal(strongest(weights, 2), [[-2.0, -0.6], [-3.5, 0.0]])
-    np.testing.assert_array_equal(strongest(weights, 1), weights)
 
 
 def test_the_gelu_curve_has_a_point_for_every_number():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viz.figures.blocks import block_axis, block_note, to_blocks
+from viz.figures.blocks import block_axis, block_note, starts_of, strongest, to_blocks
 from viz.figures.labels import token_axis
 
 
@@ -55,3 +55,25 @@ def test_names_of_blocks():
     axis = block_axis(token_axis("key", list("abcdefg")), 3)
     assert axis.names == ("1–3", "4–6", "7")
     assert axis.ticks == ("1 a", "4 d", "7 g")
+
+
+def test_the_strongest_of_a_square_keeps_its_sign():
+    weights = np.array([[1.0, -2.0, 0.5], [0.1, 0.2, -0.6], [3.0, -3.5, 0.0]])
+    twos = starts_of(3, 2)
+    np.testing.assert_array_equal(strongest(weights, twos, twos), [[-2.0, -0.6], [-3.5, 0.0]])
+    np.testing.assert_array_equal(strongest(weights, twos), [[-2.0, 0.5], [0.2, -0.6], [-3.5, 0.0]])
+    np.testing.assert_array_equal(strongest(weights, starts_of(3, 3), starts_of(3, 8)), weights)
+
+
+@pytest.mark.parametrize(
+    ("n", "most", "starts"), [(5, 3, [0, 2, 4]), (64, 4, [0, 16, 32, 48]), (7, 1, [0]), (1, 8, [0])]
+)
+def test_a_vector_is_cut_into_pieces_of_equal_length(n, most, starts):
+    assert starts_of(n, most).tolist() == starts
+
+
+def test_the_strongest_values_are_those_that_blocks_show():
+    values = np.random.default_rng(0).normal(size=(600, 300))
+    blocks = to_blocks(values)
+    starts = (np.arange(0, n, b) for n, b in zip(values.shape, blocks.block, strict=True))
+    np.testing.assert_array_equal(strongest(values, *starts), blocks.values)

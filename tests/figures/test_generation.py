@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viz.figures.generation import MOST_TOKENS, cache_stack, shown_tokens, strongest
+from viz.figures.blocks import starts_of, strongest
+from viz.figures.generation import MOST_TOKENS, cache_stack, shown_tokens
 from viz.figures.next_token import next_token_bars, share
 from viz.theme import DARK, LIGHT
 
@@ -29,25 +30,24 @@ def outlines(figure, name):
 def test_every_cell_is_the_strongest_of_its_piece(n_layers, d_head, n_pos, position):
     figure, q, k, v = stack(n_layers, d_head, n_pos, position)
     values = np.asarray(figure.data[0].customdata)
-    cells = {1: 8, 6: 6, 12: 4, 48: 1}[n_layers]
-    size = strongest(q, cells)[0].shape[-1]
+    starts = starts_of(d_head, {1: 8, 6: 6, 12: 4, 48: 1}[n_layers])
+    size = len(starts)
     n_read = k.shape[1]
     for layer in range(n_layers):
         rows = values[layer * (size + 2) :][:size]
         assert np.isnan(rows[:, 0 : 4 * (n_read - 1) : 4]).all()  # no query is kept
-        np.testing.assert_array_equal(rows[:, 4 * (n_read - 1)], strongest(q[layer], cells)[0])
-        np.testing.assert_array_equal(rows[:, 1::4].T, strongest(k[layer], cells)[0])
-        np.testing.assert_array_equal(rows[:, 2::4].T, strongest(v[layer], cells)[0])
+        np.testing.assert_array_equal(rows[:, 4 * (n_read - 1)], strongest(q[layer], starts))
+        np.testing.assert_array_equal(rows[:, 1::4].T, strongest(k[layer], starts))
+        np.testing.assert_array_equal(rows[:, 2::4].T, strongest(v[layer], starts))
     assert outlines(figure, "new") == 3 * n_layers
     assert outlines(figure, "cached") == 2 * n_layers * (n_read - 1)
     assert figure.layout.height < 760
 
 
-def test_the_strongest_of_each_piece():
-    picked, names = strongest(np.array([1.0, -3.0, 2.0, 0.5, -0.25]), 3)
-    np.testing.assert_array_equal(picked, [-3.0, 2.0, -0.25])
-    assert names == ["strongest of dimensions 0–1", "strongest of dimensions 2–3", "dimension 4"]
-    np.testing.assert_array_equal(strongest(np.array([1.0, -3.0]), 8)[0], [1.0, -3.0])
+def test_a_cell_says_which_dimensions_it_is_the_strongest_of():
+    figure, *_ = stack(n_layers=12, d_head=7)
+    rows = [row.partition("head 1, ")[2] for row in figure.layout.yaxis2.ticktext[:5]]
+    assert rows == [*(f"strongest of dimensions {a}–{a + 1}" for a in (0, 2, 4)), "dimension 6", ""]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
-from viz.figures.blocks import MAX_CELLS
+from viz.figures.blocks import MAX_CELLS, strongest
 from viz.figures.data import Table, numbers, with_data
 from viz.figures.frames import frame
 from viz.figures.labels import Axis, number_axis, part_of, plain, token_axis
@@ -274,10 +274,7 @@ def _cells(
     """The number farthest from 0 of each of the blocks of about `per_cell` numbers, and where the blocks start."""
     n_cells = max(1, min(len(values), round(len(values) / per_cell)))
     starts = np.linspace(0, len(values), n_cells + 1).round().astype(np.int64)
-    if n_cells == len(values):
-        return values, starts
-    parts = [values[start:stop] for start, stop in pairwise(starts.tolist())]
-    return np.array([part[np.abs(part).argmax()] for part in parts], values.dtype), starts
+    return strongest(values, starts[:-1]), starts
 
 
 def _span(start: int, stop: int) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz.figures.blocks import block_axis
+from viz.figures.blocks import block_axis, strongest
 from viz.figures.labels import number_axis
 from viz.figures.look import base_layout
 from viz.figures.panels import Panel
@@ -31,7 +31,8 @@ def weight_matrix(parts: Sequence[tuple[str, str, Float[np.ndarray, "d_in d_out"
     """
     d_in, d_out = parts[0][2].shape
     edge = math.ceil(max(d_in, d_out * len(parts)) / MOST_CELLS)
-    drawn = [strongest(weights, edge) for _, _, weights in parts]
+    squares = np.arange(0, d_in, edge), np.arange(0, d_out, edge)
+    drawn = [strongest(weights, *squares) for _, _, weights in parts]
     largest = max(float(np.abs(values).max()) for values in drawn) or 1.0
     width = NARROW if len(parts) == 1 and is_narrow(parts[0][2]) else WIDE
     note = f"{d_in:,} × {d_out:,}" + (f"; each cell: the strongest of {edge} × {edge}" if edge > 1 else "")
@@ -55,14 +56,6 @@ def weight_matrix(parts: Sequence[tuple[str, str, Float[np.ndarray, "d_in d_out"
 def is_narrow(weights: Float[np.ndarray, "d_in d_out"]) -> bool:
     """Whether a matrix is not wider than high, so that its figure takes only a part of the page's width."""
     return weights.shape[1] <= weights.shape[0]
-
-
-def strongest(weights: Float[np.ndarray, "d_in d_out"], edge: int) -> Float[np.ndarray, "rows columns"]:
-    """Of each square of `edge` x `edge` weights (less at the ends) the one farthest from 0, with its sign."""
-    rows, columns = np.arange(0, weights.shape[0], edge), np.arange(0, weights.shape[1], edge)
-    high = np.maximum.reduceat(np.maximum.reduceat(weights, rows, axis=0), columns, axis=1)
-    low = np.minimum.reduceat(np.minimum.reduceat(weights, rows, axis=0), columns, axis=1)
-    return np.where(high >= -low, high, low)
 
 
 def gelu_curve(before: Float[np.ndarray, " d_mlp"], after: Float[np.ndarray, " d_mlp"], *, theme: Theme) -> go.Figure:

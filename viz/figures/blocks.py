@@ -68,6 +68,22 @@ def to_blocks(
     return Blocks(values[rows, columns], hidden[rows, columns], rows, columns, (high, wide))
 
 
+def starts_of(n: int, most: int) -> Int[np.ndarray, " block"]:
+    """Where blocks of equal length start that cut `n` numbers into at most `most` (the last may be shorter)."""
+    return np.arange(0, n, math.ceil(n / most))
+
+
+def strongest(values: Float[np.ndarray, "*shape"], *starts: Int[np.ndarray, " _"]) -> Float[np.ndarray, "*blocks"]:
+    """The value farthest from 0 of each block, with its sign: of two equally far the positive one.
+
+    `starts` says for each of the last axes where its blocks start. To know also where the values lie: `to_blocks`.
+    """
+    low = high = values
+    for axis, at in enumerate(starts, start=-len(starts)):
+        low, high = np.minimum.reduceat(low, at, axis=axis), np.maximum.reduceat(high, at, axis=axis)
+    return np.where(high >= -low, high, low)
+
+
 def block_axis(axis: Axis, block: int) -> Axis:
     """The axis of the blocks: ticks as at each block's first position, hover names `10–12`."""
     if block == 1:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
+from viz.figures.blocks import starts_of, strongest
 from viz.figures.frames import Span, frame, many_frames, veil
 from viz.figures.labels import hover_name, position_label, text_width
 from viz.figures.look import base_layout
@@ -33,20 +34,9 @@ def shown_tokens(n_pos: int, position: int) -> range:
     return range(first, min(n_pos, first + MOST_TOKENS))
 
 
-def strongest(
-    vectors: Float[np.ndarray, "*batch d_head"], cells: int
-) -> tuple[Float[np.ndarray, "*batch cell"], list[str]]:
-    """Vectors cut into at most `cells` pieces: the value farthest from 0 in each, and its dimensions in words."""
-    size = vectors.shape[-1]
-    step = math.ceil(size / cells)
-    starts = range(0, size, step)
-    pieces = [vectors[..., start : start + step] for start in starts]
-    picked = [np.take_along_axis(p, np.abs(p).argmax(-1)[..., None], -1)[..., 0] for p in pieces]
-    ends = [min(start + step, size) - 1 for start in starts]
-    names = [
-        f"strongest of dimensions {a}–{b}" if b > a else f"dimension {a}" for a, b in zip(starts, ends, strict=True)
-    ]
-    return np.stack(picked, -1), names
+def cell_starts(n_layers: int, d_head: int) -> Int[np.ndarray, " cell"]:
+    """The dimensions that a vector's cells start with: the more layers, the fewer cells there is room for."""
+    return starts_of(d_head, next((cells for layers, cells in CELLS_BY_LAYERS if n_layers <= layers), 1))
 
 
 def cache_stack(
@@ -71,14 +61,12 @@ def cache_stack(
     n_layers, n_read = k.shape[:2]
     if q.shape[0] != n_layers or v.shape != k.shape or n_read != position - shown.start + 1:
         raise ValueError(f"q {q.shape}, k {k.shape}, v {v.shape}, position {position}: no match")
-    most = next((cells for layers, cells in CELLS_BY_LAYERS if n_layers <= layers), 1)
-    vectors = np.full((n_layers, n_read, 3, k.shape[-1]), np.nan)  # (layer, token, kind, dimension)
-    vectors[:, -1, 0], vectors[:, :, 1], vectors[:, :, 2] = q, k, v
-    now = [strongest(vectors[:, :, kind], most)[0] for kind in (1, 2)]
-    names = strongest(k, most)[1]
-    cells = np.stack([np.full_like(now[0], np.nan), *now], 2)  # (layer, token, kind, cell)
-    cells[:, -1, 0] = strongest(q, most)[0]
-    n_cells = cells.shape[-1]
+    starts, d_head = cell_starts(n_layers, k.shape[-1]), k.shape[-1]
+    n_cells = len(starts)
+    cells = np.full((n_layers, n_read, 3, n_cells), np.nan)  # (layer, token, kind, cell)
+    cells[:, -1, 0], cells[:, :, 1], cells[:, :, 2] = (strongest(vectors, starts) for vectors in (q, k, v))
+    spans = pairwise([*starts.tolist(), d_head])
+    names = [f"strongest of dimensions {a}–{b - 1}" if b > a + 1 else f"dimension {a}" for a, b in spans]
     pitch = n_cells + 2  # rows a layer: its cells and a gap
     unit = min(14.0, max(4.0, _LAYERS_HEIGHT / (n_layers * pitch)))  # pixels a row
     z, values = _stacked(cells, pitch)
