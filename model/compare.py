@@ -58,7 +58,13 @@ def pair_divergence(
 def mean_pattern(trace: Trace, layer: int) -> Float[np.ndarray, "query key"]:
     """The mean of a layer's heads' patterns; its rows add up to 1 again."""
     heads = range(trace.network.config.n_heads)
-    return np.asarray(sum(trace.pattern(layer, head) for head in heads) / np.float32(len(heads)))
+
+    def mean() -> np.ndarray:
+        weights = np.asarray(sum(trace.pattern(layer, head) for head in heads) / np.float32(len(heads)))
+        weights.setflags(write=False)
+        return weights
+
+    return trace.remembered(("mean_pattern", layer), mean)
 
 
 def head_output(trace: Trace, layer: int, head: int, query: int) -> Output:

@@ -2,13 +2,13 @@
 
 The pass runs with the fused attention kernel and keeps, for each layer, only `resid_pre`, `resid_mid`, `q`, `k`, `v`
 and `z`; memory grows with the text's length, not with its square. Everything else is derived when asked for, by the
-steps in `model.attention`, and equals what the network computed. Arrays are read-only; a trace never changes and may be
-shared.
+steps in `model.attention`, and equals what the network computed. What is asked for again and again is remembered for a
+while (`model.recent`). Arrays are read-only; a trace never changes and may be shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,10 @@ from model import attention
 from model.errors import CheckpointError, SelectionError, TextError
 from model.gpt2 import GPT2, Block
 from model.interventions import NO_CHANGES, Changes
+from model.recent import Made, Recent
 from model.trace_store import Room, Store, store_for
+
+_derived = Recent(32 << 20)  # eight matrices of 1,024 tokens, of all traces together
 
 
 def run_trace(
@@ -97,6 +100,7 @@ class Trace:
     ids: tuple[int, ...]
     _store: Store = field(repr=False)
     changes: Changes = NO_CHANGES
+    _name: object = field(default_factory=object, init=False, repr=False)  # what is remembered does not hold the trace
 
     @property
     def n_pos(self) -> int:
@@ -165,8 +169,12 @@ class Trace:
 
         With `causal=False` every token sees every other, as in an encoder; GPT-2 was never trained so.
         """
-        scores = self._scores(layer, head)
-        return _frozen(self.changes.pattern(layer, head, attention.apply_mask(scores) if causal else scores))
+
+        def derived() -> np.ndarray:
+            scores = self._scores(layer, head)
+            return _frozen(self.changes.pattern(layer, head, attention.apply_mask(scores) if causal else scores))
+
+        return self.remembered(("pattern", layer, head, causal), derived)
 
     def rows(self, query: int) -> Float[np.ndarray, "layer head key"]:
         """One query's weights in every head over the keys it sees: that row of each `pattern`, up to its diagonal."""
@@ -215,7 +223,7 @@ class Trace:
 
     def ln_1(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
         """What the layer's attention reads: `resid_pre` after its LayerNorm."""
-        return _frozen(self._block(layer).ln_1(self._store.resid[layer]))
+        return self.remembered(("ln_1", layer), lambda: _frozen(self._block(layer).ln_1(self._store.resid[layer])))
 
     def ln_2(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
         """What the layer's MLP reads: `resid_mid` after its LayerNorm."""
@@ -236,7 +244,7 @@ class Trace:
     def logits(self, pos: int) -> Float[np.ndarray, " d_vocab"]:
         """The model's scores for the token after position `pos`, one for each word of the vocabulary."""
         self._check_pos(pos)
-        return _frozen(self.network.logits(self._store.resid[-1, pos]))
+        return self.remembered(("logits", pos), lambda: _frozen(self.network.logits(self._store.resid[-1, pos])))
 
     def lens(self, pos: int) -> Float[np.ndarray, "layer_plus_1 d_vocab"]:
         """The same scores read off before the first layer and after each one; the last row equals `logits(pos)`.
@@ -246,12 +254,17 @@ class Trace:
         self._check_pos(pos)
         return _frozen(self.network.logits(self._store.resid[:, pos]))
 
+    def remembered(self, what: Hashable, derive: Callable[[], Made]) -> Made:
+        """What `derive` derives from this trace; asked for again soon, it is not derived anew. Not to be changed."""
+        return _derived.get((self._name, what), derive)
+
     # --- checks ----------------------------------------------------------------------------------------------------
 
     def _scores(self, layer: int, head: int, scale: float | None = None) -> Tensor:
         self._check_head(layer, head)
-        scale = self.network.config.attn_scale(layer) if scale is None else scale
-        return attention.attn_scores(self._store.q[layer, head], self._store.k[layer, head], scale)
+        factor = self.network.config.attn_scale(layer) if scale is None else scale
+        q, k = self._store.q[layer, head], self._store.k[layer, head]
+        return self.remembered(("scores", layer, head, factor), lambda: attention.attn_scores(q, k, factor))
 
     def _mlp(self, layer: int) -> dict[str, Tensor]:
         block, seen = self._block(layer), dict[str, Tensor]()

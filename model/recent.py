@@ -1,0 +1,47 @@
+"""What was derived last, kept for whoever asks for the same again.
+
+Each part of a page asks for what it shows, and asks again at every step of the token: a head's weights, say, for the
+strip, the bars and the matrices. The memory is bounded in bytes, and what was asked for longest ago goes first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+import numpy as np
+from torch import Tensor
+
+Made = TypeVar("Made", np.ndarray, Tensor)
+
+
+class Recent:
+    """At most `max_bytes` of arrays by their keys; for several threads."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes, self._nbytes = max_bytes, 0
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are kept now."""
+        return self._nbytes
+
+    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What is kept as `key`, or else what `make` makes, which is kept from now on. It must not be changed."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                found: Made = self._kept[key]
+                return found
+        made = make()
+        with self._lock:
+            if key not in self._kept:  # another thread may have made it meanwhile
+                self._kept[key] = made
+                self._nbytes += made.nbytes
+            while self._nbytes > self.max_bytes:
+                self._nbytes -= self._kept.popitem(last=False)[1].nbytes
+        return made
