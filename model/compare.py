@@ -73,15 +73,15 @@ def head_output(trace: Trace, layer: int, head: int, query: int) -> Output:
     Raises:
         SelectionError: there is no such layer or head.
     """
-    result = trace.result(layer, head)[query]
-    return Output(trace.z[layer, head, query], result, trace.attn_out(layer)[query])
+    at = slice(query, query + 1)
+    return Output(trace.z[layer, head, query], trace.result(layer, head, at)[0], trace.attn_out(layer, at)[0])
 
 
 def mean_output(trace: Trace, layer: int, query: int) -> Output:
     """What a layer's heads add to the residual stream at `query` on average; `n_heads` times it is their whole sum."""
-    heads = range(trace.network.config.n_heads)
-    result = sum(trace.result(layer, head)[query] for head in heads) / np.float32(len(heads))
-    return Output(None, np.asarray(result), trace.attn_out(layer)[query])
+    heads, at = range(trace.network.config.n_heads), slice(query, query + 1)
+    result = sum(trace.result(layer, head, at)[0] for head in heads) / np.float32(len(heads))
+    return Output(None, np.asarray(result), trace.attn_out(layer, at)[0])
 
 
 def cosine(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"]) -> float:

@@ -23,6 +23,7 @@ from model.interventions import NO_CHANGES, Changes
 from model.recent import Made, Recent
 from model.trace_store import Room, Store, store_for
 
+_EVERY = slice(None)  # position
 _derived = Recent(32 << 20)  # eight matrices of 1,024 tokens, of all traces together
 
 
@@ -198,9 +199,9 @@ class Trace:
         weights = self.changes.pattern(layer, head, scores, first=query)[0]
         return _frozen(attention.weighted_values(weights, self._store.v[layer, head, : query + 1]))
 
-    def result(self, layer: int, head: int) -> Float[np.ndarray, "pos d_model"]:
-        """What one head alone adds to the residual stream: its `z` through its rows of `c_proj`, without the bias."""
-        z, d_head = self._store.z[layer, self._check_head(layer, head)], self.network.config.d_head
+    def result(self, layer: int, head: int, at: slice = _EVERY) -> Float[np.ndarray, "pos d_model"]:
+        """What one head alone adds to the stream (`at` some positions): `z` through its rows of `c_proj`, no bias."""
+        z, d_head = self._store.z[layer, self._check_head(layer, head), at], self.network.config.d_head
         w_o = self._block(layer).attn.c_proj.weight[head * d_head : (head + 1) * d_head]  # (d_head, d_model)
         return _frozen(z @ w_o)
 
@@ -216,10 +217,10 @@ class Trace:
         """Each position's row of `wpe`."""
         return _frozen(self.network.wpe(torch.arange(self.n_pos)))
 
-    def attn_out(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
-        """What all heads of a layer add to the residual stream, bias included."""
+    def attn_out(self, layer: int, at: slice = _EVERY) -> Float[np.ndarray, "pos d_model"]:
+        """What all heads of a layer add to the residual stream (`at` some positions), bias included."""
         block = self._block(layer)
-        return _frozen(block.attn.c_proj(attention.merge_heads(self._store.z[layer])))
+        return _frozen(block.attn.c_proj(attention.merge_heads(self._store.z[layer][:, at])))
 
     def ln_1(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
         """What the layer's attention reads: `resid_pre` after its LayerNorm."""

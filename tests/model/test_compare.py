@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from model import attention
 from model.compare import cosine, head_output, js_divergence, mean_output, mean_pattern, pair_divergence
 from model.trace import Trace, run_trace
 from tests.models import random_network
@@ -79,6 +80,17 @@ def test_heads_results_add_up_to_attn_out(trace):
     expected = outputs[2].result @ outputs[2].attn_out
     expected /= np.linalg.norm(outputs[2].result) * np.linalg.norm(outputs[2].attn_out)
     assert outputs[2].cosine == pytest.approx(expected, abs=1e-5)
+
+
+def test_outputs_at_one_position_are_made_of_that_position_alone(trace, monkeypatch):
+    positions, merge = [], attention.merge_heads
+    monkeypatch.setattr(attention, "merge_heads", lambda z: positions.append(z.shape[-2]) or merge(z))
+    one, mean = head_output(trace, 0, 2, 4), mean_output(trace, 0, 4)
+    assert positions == [1, 1]
+    for output in (one, mean):
+        np.testing.assert_allclose(output.attn_out, trace.attn_out(0)[4], atol=1e-5)
+    np.testing.assert_allclose(one.result, trace.result(0, 2)[4], atol=1e-5)
+    np.testing.assert_allclose(mean.result, np.mean([trace.result(0, head)[4] for head in range(3)], axis=0), atol=1e-5)
 
 
 def test_cosines():
