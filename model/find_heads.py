@@ -1,4 +1,4 @@
-"""Which heads look where? What all heads give from a query or to a key, and the heads ranked by it."""
+"""Which heads look where? What all heads give to a key, and the heads ranked by that, or by what a query gives."""
 
 from __future__ import annotations
 
@@ -25,17 +25,6 @@ class Found:
     head: int
     weight: float
     key: int
-
-
-def weights_from(trace: Trace, query: int) -> Float[np.ndarray, "layer head key"]:
-    """What every head gives to each key that `query` sees: its row of every pattern, 0 to 1, adding up to 1.
-
-    Raises:
-        SelectionError: the text has no such position.
-    """
-    _check(trace, query)
-    rows = [_weights(trace, layer, query, query + 1)[:, 0] for layer in range(trace.network.config.n_layers)]
-    return torch.stack(rows).numpy()
 
 
 def mean_weights_to(trace: Trace) -> Float[np.ndarray, "layer head key"]:
@@ -98,8 +87,3 @@ def _weights(trace: Trace, layer: int, start: int, stop: int) -> Float[Tensor, "
     q, k = torch.tensor(trace.q[layer, :, start:stop]), torch.tensor(trace.k[layer, :, :stop])
     scores = attention.attn_scores(q, k, trace.network.config.attn_scale(layer))
     return attention.softmax(attention.apply_mask(scores))
-
-
-def _check(trace: Trace, pos: int) -> None:
-    if not 0 <= pos < trace.n_pos:
-        raise SelectionError(f"There is no position {pos}; this text has the positions 0 to {trace.n_pos - 1}.")

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from model import find_heads
 from model.errors import SelectionError
-from model.find_heads import Found, largest_of, mean_weights_to, ranked, strongest_key, weights_from
+from model.find_heads import Found, largest_of, mean_weights_to, ranked, strongest_key
 from model.trace import Trace
 
 
@@ -18,18 +18,6 @@ def patterns(trace: Trace) -> np.ndarray:
     """(layer, head, query, key)"""
     config = trace.network.config
     return np.array([[trace.pattern(i, j) for j in range(config.n_heads)] for i in range(config.n_layers)])
-
-
-@pytest.mark.parametrize("query", [0, 4, 9])
-def test_from_a_query_it_is_its_row_of_every_pattern(trace: Trace, query: int) -> None:
-    weights = weights_from(trace, query)
-    np.testing.assert_allclose(weights, patterns(trace)[:, :, query, : query + 1], atol=1e-5)
-
-
-@pytest.mark.parametrize("query", [-1, 10])
-def test_a_position_that_is_not_there_is_named(trace: Trace, query: int) -> None:
-    with pytest.raises(SelectionError, match=rf"no position {query}; this text has the positions 0 to 9"):
-        weights_from(trace, query)
 
 
 def test_to_a_key_it_is_the_mean_over_the_queries_that_see_it(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:

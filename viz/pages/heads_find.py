@@ -10,7 +10,7 @@ import pyarrow as pa
 import streamlit as st
 
 from model.errors import SelectionError
-from model.find_heads import Found, ranked, strongest_key, weights_from
+from model.find_heads import Found, ranked, strongest_key
 from viz.focus import head_name
 from viz.plain import as_text
 from viz.session import View, get_focus
@@ -58,7 +58,7 @@ def _found(
 ) -> tuple[list[Found], str]:
     asked, target = _token(view, query), _token(view, key)
     if way == FROM_TO:
-        weights = weights_from(view.trace, query)[..., key]
+        weights = view.trace.rows(query)[..., key]
         return ranked(
             weights, key, most=MOST, least=LEAST
         ), f"Heads by the weight that **{asked}** gives to **{target}**:"
@@ -68,7 +68,7 @@ def _found(
         return ranked(
             weights, key, most=MOST, least=LEAST
         ), f"Heads by the weight that **{target}** gets ({seen} that can see it):"
-    rows = weights_from(view.trace, query)
+    rows = view.trace.rows(query)
     best, keys = strongest_key(rows, left_out=(0, query) if others else ())
     return ranked(
         best, keys, most=MOST, least=LEAST
