@@ -116,4 +116,10 @@ def unmasked_z(trace: Trace, layer: int, head: int) -> Float[np.ndarray, "pos d_
     Raises:
         SelectionError: the trace has no such layer or head.
     """
-    return trace.pattern(layer, head, causal=False) @ trace.v[layer, head]  # (query, key) @ (key, d_head)
+
+    def summed() -> np.ndarray:
+        z = trace.pattern(layer, head, causal=False) @ trace.v[layer, head]  # (query, key) @ (key, d_head)
+        z.setflags(write=False)
+        return z
+
+    return trace.remembered(("unmasked_z", layer, head), summed)

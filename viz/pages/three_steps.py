@@ -86,8 +86,11 @@ def controls() -> tuple[tuple[int, ...], bool]:
 
 
 @st.fragment
-def token_section(view: View, steps: tuple[int, ...], causal: bool) -> None:
-    """The strip, the map, and the steps for the chosen token. Stepping reruns this and nothing else."""
+def token_section(view: View, steps: tuple[int, ...], causal: bool, off: float | None) -> None:
+    """The strip, the map, and the steps for the chosen token. Stepping reruns this and nothing else.
+
+    `off` is step 1's check, which is the same for all tokens (`creation_difference`); None where that is not shown.
+    """
     query = strip(view, [get_focus().head]).query
     layer, head = view.focus.head
     trace = view.trace
@@ -112,33 +115,38 @@ def token_section(view: View, steps: tuple[int, ...], causal: bool) -> None:
         masked=scoring.masked if causal else None,
     )
     chart(figure, key="map", alt=f"The three steps across the tokens' paths, for {work.label}")
-    if 1 in steps:
-        create_step(work, alone=len(steps) == 1)
+    if off is not None:
+        create_step(work, off, alone=len(steps) == 1)
     if 2 in steps:
         score_step(work, alone=len(steps) == 1)
     if 3 in steps:
         sum_step(work)
 
 
-def create_step(work: Work, *, alone: bool) -> None:
+def creation_difference(view: View) -> float:
+    """The largest difference between the model's q, k and v of every token and the same made anew."""
+    (layer, head), trace = view.focus.head, view.trace
+    x, projections = trace.ln_1(layer), head_projections(trace.network, layer, head)
+    made = projections.q(x), projections.k(x), projections.v(x)
+    own = trace.q[layer, head], trace.k[layer, head], trace.v[layer, head]
+    return max(largest_difference(a, b) for a, b in zip(made, own, strict=True))
+
+
+def create_step(work: Work, off: float, *, alone: bool) -> None:
     """Step 1: x and the three vectors made of it; alone, as strips of their own."""
     view, query = work.view, work.query
     (layer, head), trace = view.focus.head, view.trace
-    x, own = trace.ln_1(layer), (trace.q[layer, head], trace.k[layer, head], trace.v[layer, head])
-    projections = head_projections(trace.network, layer, head)
-    made = projections.q(x), projections.k(x), projections.v(x)
     st.markdown(
         "**1 · Create q, k, v.** Each token's x goes through three weight matrices of this head: one makes its query, "
         "one its key, one its value. x is what the layer's LayerNorm makes of the residual stream, and "
         "each product gets a bias; both are not drawn in the article."
     )
     if alone:
-        figure = created_vectors(x[query], *(rows[query] for rows in own), token=work.label, theme=theme())
+        own = trace.q[layer, head, query], trace.k[layer, head, query], trace.v[layer, head, query]
+        figure = created_vectors(trace.ln_1(layer)[query], *own, token=work.label, theme=theme())
         chart(figure, key="created", alt=f"x, query, key and value of {work.label}")
-    difference = max(largest_difference(a, b) for a, b in zip(made, own, strict=True))
     st.caption(
-        "Recomputed as x W + b for every token: largest difference from the model's q, k, v "
-        f"{difference_text(difference)}."
+        f"Recomputed as x W + b for every token: largest difference from the model's q, k, v {difference_text(off)}."
     )
 
 
@@ -268,7 +276,7 @@ def page() -> None:
     view = open_view()
     if view is not None:
         steps, causal = controls()
-        token_section(view, steps, causal)
+        token_section(view, steps, causal, creation_difference(view) if 1 in steps else None)
         if steps == (1,):
             head_section(view)
 
