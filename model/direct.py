@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -17,10 +18,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from model.errors import SelectionError
-from model.gpt2 import Block
+from model.gpt2 import GPT2, Block
 from model.trace import Trace
 
 Numbers = Float[np.ndarray, " token"]
+
+# Of each network: its output embedding, that tensor's version, and the mean of its rows.
+_averages: WeakKeyDictionary[GPT2, tuple[Tensor, int, Tensor]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +73,7 @@ def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: b
     unembed = (network.lm_head or network.wte).weight.detach()
     rows = unembed[list(ids)].double()  # (token, d_model)
     if less_average:
-        rows, own = rows - unembed.mean(dim=0, dtype=torch.float64), own - own.mean()
+        rows, own = rows - average_row(network), own - own.mean()
     scale = (resid.var(correction=0) + network.ln_f.epsilon).rsqrt()
     # Bringing a part to mean 0 before the product is the same as bringing what it is multiplied with to mean 0.
     weighted = rows * network.ln_f.weight.detach().double()
@@ -97,3 +101,13 @@ def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: b
         (rows @ network.ln_f.bias.detach().double()).numpy(),
         own[list(ids)].numpy(),
     )
+
+
+def average_row(network: GPT2) -> Float[Tensor, " d_model"]:
+    """The mean of the output embedding's rows (float64): the average token's. Read anew only if the weights change."""
+    unembed = (network.lm_head or network.wte).weight
+    version = 0 if unembed.is_inference() else unembed._version  # those of inference mode have none
+    kept = _averages.get(network)
+    if kept is None or kept[0] is not unembed or kept[1] != version:
+        kept = _averages[network] = (unembed, version, unembed.detach().mean(dim=0, dtype=torch.float64))
+    return kept[2]

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.direct import direct_logits
+from model.direct import average_row, direct_logits
 from model.errors import SelectionError
 from model.interventions import Changes, Off
 from model.trace import run_trace
@@ -79,6 +79,19 @@ def test_what_raises_all_logits_alike_counts_nothing_less_the_average():
         network.lm_head.weight -= 3.0
     plain = direct_logits(run_trace(network, IDS), 5, [9], less_average=True)
     np.testing.assert_allclose(raised.heads, plain.heads, atol=1e-5)
+
+
+def test_the_average_tokens_row_is_read_once_for_as_long_as_the_weights_stay():
+    network = random_network(make_config(tied=False), seed=5)
+    average = average_row(network)
+    np.testing.assert_allclose(average, network.lm_head.weight.double().mean(dim=0))
+    direct_logits(run_trace(network, IDS), 5, [9], less_average=True)
+    assert average_row(network) is average
+    with torch.no_grad():
+        network.lm_head.weight += 1.0
+    np.testing.assert_allclose(average_row(network), average + 1.0, atol=1e-6)
+    network.load_state_dict(random_network(make_config(tied=False), seed=6).state_dict(), assign=True)
+    np.testing.assert_allclose(average_row(network), network.lm_head.weight.double().mean(dim=0))
 
 
 @pytest.mark.parametrize("ids", [[], [-1], [271], [3, 999]])
