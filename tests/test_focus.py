@@ -284,25 +284,11 @@ def test_every_change_makes_another_focus():
     assert DEFAULT.with_second("b").second == "b"
     assert DEFAULT.with_second("b").with_second(None) == DEFAULT
     assert DEFAULT.with_model("other").model == "other"
+    assert DEFAULT.with_start_token(False).with_start_token(True) == DEFAULT != DEFAULT.with_start_token(False)
     assert DEFAULT.with_text("other").text == "other"
     assert (DEFAULT.layer, DEFAULT.query, DEFAULT.text) == (2, 4, "A robot must obey.")
     with pytest.raises(dataclasses.FrozenInstanceError):
         DEFAULT.query = 1  # type: ignore[misc]
-
-
-def test_the_start_token_comes_and_goes_and_the_chosen_word_stays():
-    words = ["A", " robot", " must", " obey", "."]
-    for n, word in enumerate(words):
-        plain = Focus("m", "".join(words), query=n)
-        with_start = plain.with_start_token(True)
-        assert ["<|endoftext|>", *words][with_start.query] == word
-        assert with_start.with_start_token(True) == with_start
-        assert with_start.with_start_token(False) == plain
-
-
-def test_without_the_chosen_start_token_the_first_word_is_chosen():
-    on_start = Focus("m", "Hello", query=0, start_token=True)
-    assert on_start.with_start_token(False).clamped(n_layers=1, n_heads=1, n_pos=1).query == 0
 
 
 def test_head_names():

@@ -96,8 +96,8 @@ class Focus:
         )
 
     def with_start_token(self, on: bool) -> Focus:
-        """The same view with or without the start token in front; the chosen query token stays the same word."""
-        return self if on == self.start_token else replace(self, start_token=on, query=self.query + (1 if on else -1))
+        """The same view with or without the start token in front."""
+        return replace(self, start_token=on)
 
     def with_model(self, model: str) -> Focus:
         """The same view of another model; `clamped` brings head and query into its range."""

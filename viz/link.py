@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-FROM_LINK = ("focus", "changes", "writing")
-"""What the session reads from the link where it has none yet."""
+OF_THE_VIEW = ("focus", "changes", "writing", "counted_in")
+"""What the session forgets when it is led to another view: what it has none of, it reads from the link."""
 
 
 def follow_address() -> None:
@@ -16,7 +16,7 @@ def follow_address() -> None:
         st.session_state.link = st.query_params.to_dict()
     elif run is not None and run.is_history_navigation and st.query_params.to_dict():
         st.session_state.link = st.query_params.to_dict()
-        for name in FROM_LINK:
+        for name in OF_THE_VIEW:
             st.session_state.pop(name, None)
         # The box is to show the link's text, too.
         st.session_state.text_revision = st.session_state.get("text_revision", 0) + 1

@@ -24,6 +24,7 @@ from model.turns import Caller, Turn, Turns
 from viz.changes import get_changes, to_params
 from viz.examples import EXAMPLES, Example
 from viz.focus import LAST, Focus
+from viz.follow import followed
 from viz.plain import as_text
 from viz.written import from_params, get_kept, keep
 from viz.written import to_params as written_params
@@ -34,6 +35,8 @@ DRAW_SECONDS = 0.2
 """What a browser takes to draw a page's charts, at most a little more."""
 TWO_SENTENCES = "Two sentences"
 """The page that shows the second text."""
+COUNTED_IN = "counted_in"
+"""The session's name for the tokens, as bytes, in which the focus's query is counted: those of the view before."""
 
 
 class _Drawing(threading.local):
@@ -158,7 +161,7 @@ def get_focus() -> Focus:
 def set_focus(focus: Focus, *, from_box: bool = False) -> None:
     """Look at something else from now on. `from_box` says that the text comes from the sentence box itself."""
     if not from_box and focus.text != get_focus().text:
-        st.session_state.text_revision = text_revision() + 1
+        _put_in_box()
     st.session_state.focus = focus
 
 
@@ -167,7 +170,7 @@ def show_example(example: Example) -> None:
     focus = get_focus()
     reading = {"by_word": focus.by_word, "without_first": focus.without_first}
     set_focus(_focus_on(example, focus.model).with_reading(**reading))
-    st.session_state.text_revision = text_revision() + 1  # also if only the box, not the focus, showed another text
+    _put_in_box()  # also if only the box, not the focus, showed another text
 
 
 def suggest_second(text: str) -> None:
@@ -182,13 +185,20 @@ def keep_second() -> None:
 
 
 def type_text(text: str) -> None:
-    """Look at the text in the sentence box. Who was at its end, or had emptied it, stays at the end while typing on."""
+    """Look at the text in the sentence box. Who was at its end, or had emptied it, stays at the end while typing on;
+    else the chosen token stays the same one (`load_view`)."""
     focus = get_focus()
     if st.session_state.page != TWO_SENTENCES and focus.second == st.session_state.get("second_suggested"):
         focus = focus.with_second(None)
     keep_second()
     at_end = focus.query >= st.session_state.get("n_pos", 0) - 1
     set_focus((focus.with_query(LAST) if at_end else focus).with_text(text), from_box=True)
+
+
+def _put_in_box() -> None:
+    """The focus's text, with a token chosen in it, comes from elsewhere than the box, which is to show it."""
+    st.session_state.text_revision = text_revision() + 1
+    st.session_state.pop(COUNTED_IN, None)
 
 
 def text_revision() -> int:
@@ -232,10 +242,12 @@ def load_view() -> View:
     st.session_state.n_pos = len(shown)
     if not shown:
         raise TextError("There is no token to look at; type at least one character.")
+    counted_in = tuple(token.bytes for token in model.tokenizer.tokens(ids))
+    focus = focus.with_query(followed(focus.query, st.session_state.get(COUNTED_IN, ()), counted_in))
     clamped = focus.clamped(n_layers=config.n_layers, n_heads=config.n_heads, n_pos=len(shown))
     if "notices" in st.session_state:
         st.session_state.notices += clamped.correction(focus)
-    st.session_state.focus = clamped
+    st.session_state.focus, st.session_state[COUNTED_IN] = clamped, counted_in
     _trace(model, shown)  # now, so that its errors are told in place of the page
     view = View(clamped, model, shown, model.tokenizer.tokens(shown), len(ids))
     st.session_state.revision = view.revision

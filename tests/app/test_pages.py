@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoint import EMBEDDED, load_model
 from model.trace import run_trace
 from tests.app.decode import charts, panel_values, strip_data
+from viz.examples import EXAMPLES
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
@@ -189,6 +190,35 @@ def test_the_start_token_is_put_in_front_and_the_chosen_word_stays(open_app: Ope
     assert data["labels"][:3] == ["<|endoftext|>", "a", "·robot"]
     assert data["command"]["query"] == 2
     assert app.query_params["start"] == "1"
+
+
+def test_the_start_token_goes_and_the_first_word_is_chosen_in_its_place(open_app: OpenApp) -> None:
+    app = open_app(text=TEXT, query="1", start="1")
+    app.toggle(key="start_box").set_value(False).run()
+    assert_fine(app)
+    assert strip_data(app)["command"]["query"] == 0
+
+
+def test_the_chosen_word_stays_while_the_text_is_edited_and_when_models_cut_it_otherwise(open_app: OpenApp) -> None:
+    def read(app: AppTest) -> str:
+        """The text up to the chosen token."""
+        assert_fine(app)
+        data = strip_data(app)
+        position = int(data["command"]["query"])
+        assert app.query_params["query"] == str(position + 1)
+        return "".join(data["labels"][: position + 1])
+
+    app = open_app(text=TEXT, query="3")
+    assert read(app) == "a·robot·must"
+    for front, behind in (("", " and so"), ("Hippopotomonstrosesquippedalian ", " and so"), ("", " and so"), ("", "")):
+        app.session_state["focus"] = app.session_state["focus"].with_text(front + TEXT + behind)
+        assert read(app.run()) == f"{front}a robot must".replace(" ", "·")
+    n_tokens = len(strip_data(app)["labels"])
+    app.selectbox(key="model_box").set_value("tiny").run()  # it has another vocabulary
+    assert read(app) == "a·robot·must"
+    assert len(strip_data(app)["labels"]) > n_tokens
+    app.button(key="example_1").click().run()  # a sentence with a token chosen in it
+    assert strip_data(app)["command"]["query"] == EXAMPLES[1].query
 
 
 def test_a_typed_start_token_is_plain_text(open_app: OpenApp) -> None:

@@ -238,6 +238,26 @@ def test_what_is_typed_survives_a_quick_change_of_page(page: Page, server: Serve
     expect(chips(page).nth(6)).to_be_checked()  # who types at the end stays at the end
 
 
+def test_the_chosen_token_stays_while_the_text_grows_in_front_of_it_and_behind(page: Page, server: Serve) -> None:
+    open_app(page, server, query="3")
+    box = page.get_by_label("Your text")
+    box.focus()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("Now ")
+    expect(chips(page)).to_have_count(7)
+    expect(chosen(page)).to_contain_text("must")
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" again")
+    expect(chips(page)).to_have_count(8)
+    expect(chosen(page)).to_contain_text("must")
+    expect(page.locator(".st-key-bars").filter(has_text="query 4 ·must").first).to_be_visible()
+    expect_param(page, "query", "4")
+    page.get_by_text("Start token", exact=True).click()
+    expect(chips(page)).to_have_count(9)
+    expect_param(page, "query", "5")
+    expect(chosen(page)).to_contain_text("must")
+
+
 def test_the_same_text_can_be_typed_again_after_an_example(page: Page, server: Serve) -> None:
     open_app(page, server)
     box = page.get_by_label("Your text")
