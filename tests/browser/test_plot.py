@@ -113,3 +113,31 @@ def test_a_library_that_does_not_come_is_told(page: Page, server: Serve, watch: 
     page.goto(server("tests/browser/apps/plots.py").url)
     expect(page.get_by_text("This chart could not be drawn. Reload the page to try again.")).to_be_visible()
     watch.take()
+
+
+def test_a_press_that_moves_on_chooses_nothing(page: Page, server: Serve) -> None:
+    chart = open_plot(page, server)
+    for bar, far, told in ((2, 30, ""), (4, 3, "(0, 4)")):  # a hand is never quite still
+        x, y = spot_of(chart, bar)
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 2, y - far, steps=3)
+        page.mouse.move(x + 1, y)
+        page.mouse.up()
+        press(page, "Nothing")
+        expect(page.get_by_text(f"server: seed 0, clicks [{told}]", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("viewport", [PHONE])
+def test_a_finger_chooses_with_a_tap_once_and_not_with_a_swipe(page: Page, server: Serve) -> None:
+    chart = open_plot(page, server)
+    browser = page.context.new_cdp_session(page)
+    browser.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    for bar, far, told in ((4, 50, ""), (5, 0, "(0, 5)"), (3, 0, "(0, 5), (0, 3)")):
+        x, y = spot_of(chart, bar)
+        for kind, moved in (("touchStart", 0), ("touchMove", far / 2), ("touchMove", far)):
+            finger = {"x": x, "y": y - moved}
+            browser.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [finger]})
+            page.evaluate("new Promise(requestAnimationFrame)")  # no finger is quicker
+        browser.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        expect(page.get_by_text(f"server: seed 0, clicks [{told}]", exact=True)).to_be_visible()

@@ -26,7 +26,7 @@ Head = tuple[int, int]  # layer, head
 Wish = Literal["open", "beside"]
 
 _FILES = Path(__file__).with_suffix("")
-_SCRIPTS = ("paint.js", "frame.js", "grid.js")  # read as one module: a component takes a single script
+_SCRIPTS = ("../press.js", "paint.js", "frame.js", "grid.js")  # read as one module: a component takes a single script
 
 _render_grid = st.components.v2.component(
     "headlight_head_grid",

@@ -24,7 +24,8 @@ _render = st.components.v2.component(
     "headlight_plot",
     html='<div class="plot-frame"><div class="plot"></div></div>',
     css=(_FILES / "plot.css").read_text("utf-8"),
-    js=(_FILES / "plot.js").read_text("utf-8"),
+    # Read as one module: a component takes a single script.
+    js="".join(path.read_text("utf-8") for path in (_FILES.with_name("press.js"), _FILES / "plot.js")),
     isolate_styles=False,  # plotly puts its styles into the page
 )
 # Not a component to draw: the way Streamlit serves a folder of a package, here plotly's own with its plotly.js.

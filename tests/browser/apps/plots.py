@@ -20,6 +20,7 @@ n = st.session_state.n_bars
 heights = np.random.default_rng(st.session_state.seed).uniform(0.2, 1, n)
 layout = {
     "height": 300,
+    "dragmode": False,  # as in every figure of the app
     "margin": {"l": 80, "r": 80},
     "meta": {"in_view": n - 1},
     "xaxis": {"range": [-0.5, n - 0.5]},

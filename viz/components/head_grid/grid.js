@@ -28,7 +28,8 @@ class Grid {
     sheet.onkeydown = (event) => this.onKey(event);
     canvas.onpointermove = (event) => this.hover(this.frame.headAt(event));
     canvas.onpointerleave = () => this.hover(null);
-    canvas.onclick = (event) => this.onClick(event);
+    const presses = pressesOf(canvas);
+    canvas.onclick = (event) => presses.take() && this.onClick(event);
   }
 
   stop() {

@@ -50,9 +50,10 @@ async function draw(holder, state) {
 }
 
 function listen(holder, state) {
+  const presses = pressesOf(holder);
   holder.on("plotly_click", ({ points }) => {
     const [{ curveNumber: curve, pointNumber: point }] = points;
-    if (state.drawn.clicks) state.report("click", { revision: state.drawn.revision, curve, point });
+    if (presses.take() && state.drawn.clicks) state.report("click", { revision: state.drawn.revision, curve, point });
   });
   holder.on("plotly_afterplot", () => oneStop(holder));
   oneStop(holder);
