@@ -99,3 +99,11 @@ def test_choosing_adding_and_removing_heads(open_app: OpenApp) -> None:
 def test_a_head_beside_itself_is_told(open_app: OpenApp) -> None:
     app = fine(open_app("compare", text="a", layer="0", head="1", compare="L0H1", query="1"))
     assert any("stands beside itself" in text.value for text in app.markdown)
+
+
+def test_one_token_leaves_nothing_to_compare(open_app: OpenApp) -> None:
+    app = fine(open_app("compare", text="a", layer="0", head="1", compare="L2H3"))
+    told = " ".join(text.value for text in app.markdown)
+    assert "**L0H1** and **L2H3** can read only the one token that there is: nothing to compare." in told
+    assert "bits** apart" not in told
+    assert "| 0.000 | – |" in told

@@ -171,7 +171,9 @@ def test_no_text_is_told_and_nothing_else_is_drawn(open_app: OpenApp) -> None:
     ]  # the first two show nothing
 
 
-def test_one_token_has_no_undefined_numbers_in_words(open_app: OpenApp) -> None:
+def test_one_token_has_dashes_and_no_undefined_numbers(open_app: OpenApp) -> None:
     app = open_app("heads", text="a", model="tiny", layer="0", head="1")
     assert not app.exception
     assert "nan" not in json.dumps(marks(app)["words"]).lower()
+    assert app.dataframe[1].proto.placeholder == "–"
+    assert app.dataframe[1].value["previous_token"].isna().all()

@@ -74,6 +74,12 @@ def test_each_example_pair_can_be_shown(open_app: OpenApp, number: int) -> None:
     assert "have a partner" in said(app)
 
 
+def test_one_shared_token_leaves_nothing_to_compare(open_app: OpenApp) -> None:
+    app = open_app("two_sentences", text="a", layer="0", head="1", second="a")
+    assert not app.exception
+    assert any(text.value.startswith("The one token that both texts share is the first") for text in app.markdown)
+
+
 def test_a_left_out_word_and_a_copy_again(open_app: OpenApp) -> None:
     app = fine(open_app("two_sentences", **HERE | {"second": "a must obey a robot", "query": "6"}))
     assert "2 “·robot” in the first text only." in said(app)

@@ -27,9 +27,11 @@ def pair_sentence(pair: Pair, *, same: bool) -> str:
     """How far two heads are apart on this text."""
     if same:
         return f"**{pair.names[0]}** stands beside itself: no difference. Choose another head beside it."
+    names = f"**{pair.names[0]}** and **{pair.names[1]}**"
+    if len(pair.rows) == 1:
+        return f"{names} can read only the one token that there is: nothing to compare."
     farthest = int(pair.rows.argmax())
     most = f" Farthest apart is row {farthest + 1} with {number(float(pair.rows[farthest]))}." if pair.mean > 0 else ""
-    names = f"**{pair.names[0]}** and **{pair.names[1]}**"
     return f"{names} are **{number(pair.mean)} bits** apart, the mean over all rows.{most}"
 
 
@@ -42,7 +44,7 @@ def pair_table(pairs: Sequence[Pair], outputs: Sequence[Output], query: int) -> 
             (
                 f"{pair.names[0]}, {pair.names[1]}",
                 number(float(pair.rows[query])),
-                f"**{number(pair.mean)}**",
+                "–" if len(pair.rows) == 1 else f"**{number(pair.mean)}**",
                 signed(cosine(outputs[pair.first].result, outputs[pair.second].result)),
             )
             for pair in pairs

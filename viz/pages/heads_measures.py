@@ -65,7 +65,7 @@ def _table(view: View, scores: Scores, show: Show) -> None:
         "head": [head_name(place) for place in places],
         "roles": [", ".join(roles(scores_of(scores, *place))) for place in places],
     }
-    columns |= {  # what is undefined stays empty
+    columns |= {  # what is undefined is no number
         entry.name: pa.array(scores[entry.name].ravel().astype(np.float32), from_pandas=True) for entry in MEASURES
     }
 
@@ -81,6 +81,7 @@ def _table(view: View, scores: Scores, show: Show) -> None:
         on_select=selected,
         selection_mode="single-row",
         height=440,
+        placeholder="–",
         column_config={
             "head": st.column_config.TextColumn("Head", pinned=True, width="small"),
             "roles": st.column_config.TextColumn("Role", help=_roles_help(), width=150),

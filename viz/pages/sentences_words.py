@@ -38,6 +38,8 @@ def alignment_words(alignment: Alignment, first: Sequence[str], second: Sequence
 
 def rows_words(head: str, distances: Float[np.ndarray, " pair"], alignment: Alignment, labels: Sequence[str]) -> str:
     """How far the head's rows moved."""
+    if [*alignment.first, *alignment.second] == [0, 0]:
+        return "The one token that both texts share is the first in both, where a head reads only itself."
     farthest = int(distances.argmax())
     if distances[farthest] == 0:
         return f"**{head}** reads the tokens that both texts share alike in both."
