@@ -13,33 +13,38 @@ from viz.link import follow_address
 
 HERE = Path(__file__).parent
 
-st.set_page_config(page_title="Headlight", page_icon=HERE / "assets" / "icon.svg", layout="wide")
+
+def tab_title(page: str) -> str:
+    """What the browser's tab and history call a page."""
+    return f"{page} – Headlight"
+
+
+st.set_page_config(page_icon=HERE / "assets" / "icon.svg", layout="wide")
 follow_address()
 st.html(HERE / "assets" / "style.css")
-page = st.navigation(
-    [
-        st.Page("viz/pages/attention.py", title="Attention", default=True),
-        st.Page("viz/pages/three_steps.py", title="Three steps", url_path="steps"),
-        st.Page("viz/pages/mask.py", title="Mask", url_path="mask"),
-        st.Page("viz/pages/generation.py", title="One token at a time", url_path="generation"),
-        st.Page("viz/pages/block.py", title="Inside a block", url_path="block"),
-        st.Page("viz/pages/compare.py", title="Compare heads", url_path="compare"),
-        st.Page("viz/pages/two_sentences.py", title="Two sentences", url_path="sentences"),
-        st.Page("viz/pages/heads.py", title="All heads", url_path="heads"),
-        st.Page("viz/pages/change.py", title="Change heads", url_path="change"),
-        st.Page("viz/pages/lens.py", title="Logit lens", url_path="lens"),
-        st.Page("viz/pages/weights.py", title="Weights", url_path="weights"),
-        st.Page("viz/pages/models.py", title="Models", url_path="models"),
-    ],
-    position="top",
-)
+pages = [
+    st.Page("viz/pages/attention.py", title="Attention", default=True),
+    st.Page("viz/pages/three_steps.py", title="Three steps", url_path="steps"),
+    st.Page("viz/pages/mask.py", title="Mask", url_path="mask"),
+    st.Page("viz/pages/generation.py", title="One token at a time", url_path="generation"),
+    st.Page("viz/pages/block.py", title="Inside a block", url_path="block"),
+    st.Page("viz/pages/compare.py", title="Compare heads", url_path="compare"),
+    st.Page("viz/pages/two_sentences.py", title="Two sentences", url_path="sentences"),
+    st.Page("viz/pages/heads.py", title="All heads", url_path="heads"),
+    st.Page("viz/pages/change.py", title="Change heads", url_path="change"),
+    st.Page("viz/pages/lens.py", title="Logit lens", url_path="lens"),
+    st.Page("viz/pages/weights.py", title="Weights", url_path="weights"),
+    st.Page("viz/pages/models.py", title="Models", url_path="models"),
+]
+page = st.navigation(pages, position="top")
+st.set_page_config(page_title=tab_title(page.title))
 # This much is on the screen before torch is imported.
 st.html(
     '<div class="masthead"><h1>Headlight</h1><p>See what each attention head of GPT-2 does to your words, after Jay '
     "Alammar's article “The Illustrated GPT-2”.</p></div>"
 )
 with st.container(key="unseen"):
-    keep_history(key="history")
+    keep_history({tab_title(one.title): one.url_path for one in pages}, key="history")
     fetch_library(key="fetch_library")  # while torch is imported
 from viz.pages.shell import sentence  # noqa: E402 - imports torch, so not before the first text is on the screen
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
@@ -11,6 +12,9 @@ _component = st.components.v2.component(
 )
 
 
-def keep_history(*, key: str) -> None:
-    """Make one entry in the browser's history for each page and sentence visited."""
-    _component(key=key)
+def keep_history(pages: Mapping[str, str], *, key: str) -> None:
+    """Make one entry in the browser's history for each page and sentence visited.
+
+    `pages` gives for every title that the tab can have the last part of that page's address, empty for the first page.
+    """
+    _component(data=dict(pages), key=key)
