@@ -226,7 +226,7 @@ def test_a_phone_shows_everything_without_scrolling_sideways(page: Page, server:
 
 def test_what_is_typed_survives_a_quick_change_of_page(page: Page, server: Serve) -> None:
     open_app(page, server)
-    box = page.get_by_label("Your text")
+    box = page.get_by_label("Your text", exact=True)
     box.focus()
     page.keyboard.press("End")
     page.keyboard.type(" must")

@@ -29,7 +29,7 @@ def test_open_tabs_come_back_to_the_same_view(context: BrowserContext, tmp_path:
         server.start_again()
         page.locator(f"{CONNECTED}[data-test-script-state=notRunning]").wait_for(timeout=60_000)
         expect(chosen).to_have_text("3", timeout=60_000)
-        expect(page.get_by_label("Your text")).to_have_value("a robot a robot")
+        expect(page.get_by_label("Your text", exact=True)).to_have_value("a robot a robot")
         assert page.url == address
         expect(page.get_by_test_id("stException")).to_have_count(0)
     finally:
