@@ -26,6 +26,7 @@ from viz.examples import EXAMPLES, Example
 from viz.focus import LAST, Focus
 from viz.follow import followed
 from viz.plain import as_text
+from viz.settings import settings_params
 from viz.written import from_params, get_kept, keep
 from viz.written import to_params as written_params
 
@@ -212,8 +213,8 @@ def take_notices() -> list[str]:
 
 
 def write_url() -> None:
-    """Make the address bar show the focus, what is changed and what was written, so that it can be copied."""
-    params = get_focus().to_params() | to_params(get_changes())
+    """Make the address bar show the focus, what is changed and written, and the page's settings, to be copied."""
+    params = get_focus().to_params() | to_params(get_changes()) | settings_params()
     if (written := get_kept()) is not None and written.sentence == st.session_state.get("revision"):
         params |= written_params(written)
     if st.query_params.to_dict() != params:

@@ -14,8 +14,10 @@ from viz.pages.charts import chart
 from viz.pages.matrices import matrices, weight_and_score
 from viz.pages.shell import open_view, strip, theme
 from viz.session import View, get_focus
+from viz.settings import choice
 
 MATRICES, VECTORS = "Scores, mask, weights", "Queries, keys, values"
+SETTINGS = (choice("matrices_of", "matrices", {MATRICES: "weights", VECTORS: "qkv"}),)
 
 
 @st.fragment
@@ -68,7 +70,7 @@ def head_section(view: View, reading: Reading) -> None:
     layer, head = view.focus.head
     measures_section(view, changed=not reading.is_plain)
     shown = st.segmented_control(
-        "Matrices of this head", [MATRICES, VECTORS], default=MATRICES, required=True, key="matrices_of"
+        "Matrices of this head", [MATRICES, VECTORS], required=True, key="matrices_of", persist_state="session"
     )
     trace, labels = view.trace, view.labels
     if shown == VECTORS:
@@ -101,7 +103,7 @@ def head_section(view: View, reading: Reading) -> None:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view()
+    view = open_view(SETTINGS)
     if view is not None:
         reading = choose_reading(view)
         token_section(view, reading)

@@ -13,9 +13,15 @@ from viz.pages.block_words import NOT_DRAWN, WORDS, difference, told
 from viz.pages.shell import open_view, strip
 from viz.plain import as_text
 from viz.session import View, get_focus
+from viz.settings import choice, switch
 
 _ALL, _BLOCKS, _HEADS = "Every number", "3 blocks", "A block per head"
 _KEPT: dict[str, Any] = {"persist_state": "session"}
+SETTINGS = (
+    choice("block_step", "part", {step: step for step in STEPS}),
+    choice("block_zoom", "zoom", {_ALL: "numbers", _BLOCKS: "blocks", _HEADS: "heads"}),
+    switch("block_numbers", "table"),
+)
 _NO_ZOOM = ("score", "sum")
 # On a narrow screen the list lies in two columns, so that the step it chooses is not a screen further down.
 _STYLE = """<style>
@@ -73,7 +79,7 @@ def heading(view: View, step: str, layer: int) -> float:
     st.markdown(words.explain(view.model.config, layer))
     if step in _NO_ZOOM:
         return 1.0
-    zoom = st.segmented_control("Zoom", [_BLOCKS, _HEADS, _ALL], default=_ALL, required=True, key="block_zoom", **_KEPT)
+    zoom = st.segmented_control("Zoom", [_BLOCKS, _HEADS, _ALL], required=True, key="block_zoom", **_KEPT)
     if zoom == _ALL:
         return 1.0
     st.caption("Each block shows one of the numbers that it stands for: the one farthest from 0.")
@@ -119,7 +125,7 @@ def _go(step: str) -> None:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view()
+    view = open_view(SETTINGS)
     if view is not None:
         token_section(view)
 

@@ -14,7 +14,7 @@ from viz.figures.change import next_token_change
 from viz.figures.labels import hover_name
 from viz.figures.next_token import share
 from viz.pages.change_controls import head_switches, link_cutter
-from viz.pages.change_later import bits_text, later_section
+from viz.pages.change_later import SETTINGS, bits_text, later_section
 from viz.pages.charts import chart
 from viz.pages.shell import open_view, strip, theme
 from viz.pages.sure_guess import sure_guess
@@ -77,7 +77,7 @@ def next_token_part(view: View, changes: Changes, query: int) -> None:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view()
+    view = open_view(SETTINGS)
     if view is None:
         return
     changes = get_changes()

@@ -17,10 +17,15 @@ from viz.pages.matrices import matrices
 from viz.pages.shell import theme
 from viz.plain import as_text
 from viz.session import View
+from viz.settings import choice, head
 
 N_RANKED = 10
 MOVED_MOST = (-1, -1)  # in place of a head
 LARGEST, MEAN = "Largest row", "Mean of all rows"
+SETTINGS = (
+    choice("change_rank_by", "rank", {LARGEST: "largest", MEAN: "mean"}),
+    head("change_wanted", "later", MOVED_MOST),
+)
 
 
 def later_section(view: View, changes: Changes, after: Trace) -> None:
@@ -35,16 +40,16 @@ def later_section(view: View, changes: Changes, after: Trace) -> None:
         return
     left, right = st.columns([2, 3], gap="large")
     with left:
-        by = st.segmented_control(
+        shown = st.segmented_control(
             "Ranked by",
             [LARGEST, MEAN],
-            default=LARGEST,
             required=True,
             key="change_rank_by",
             persist_state="session",
             help="The Jensen-Shannon divergence of each row of weights before and after, in bits: 0 where nothing "
             "moved, 1 where the row went to other tokens altogether.",
         )
+        by = shown or LARGEST
         ranked = sorted(shifts, key=lambda shift: -_value(shift, by))
         chosen = _choose([(shift.layer, shift.head) for shift in ranked], [_listed(shift, by) for shift in ranked])
         rows, mean = row_shifts(view.trace, after, *chosen)
@@ -66,7 +71,7 @@ def bits_text(value: float) -> str:
 def _choose(heads: list[Head], words: list[str]) -> Head:
     """The head to look at: the first, unless another one was chosen."""
     names = dict(zip(heads, words, strict=True))
-    wanted = st.session_state.get("change_wanted", MOVED_MOST)
+    wanted = st.session_state.change_wanted
     st.session_state.change_head = wanted if wanted in names else MOVED_MOST
     chosen = st.selectbox(
         "Head to look at",

@@ -12,7 +12,7 @@ from model.compare import pair_divergence
 from viz.figures.bars import token_bars
 from viz.figures.clicks import Cell
 from viz.figures.difference import Rows, matrix_rows, output_strips, pattern_difference, patterns_side_by_side
-from viz.focus import Head
+from viz.focus import MOST_BESIDE, Head
 from viz.pages.charts import chart
 from viz.pages.compare_choosers import heads_beside
 from viz.pages.compare_words import Pair, divergence_note, output_table, pair_sentence, pair_table
@@ -20,9 +20,12 @@ from viz.pages.looks import look_name, look_output, look_pattern, look_short
 from viz.pages.matrices import frame_row, matrices
 from viz.pages.shell import open_view, strip, theme
 from viz.session import View, get_focus
+from viz.settings import choice
 
 ALL = "all heads"
 MATRICES = "pair"
+_PAIRS = {f"{one}-{other}": f"{one + 1}-{other + 1}" for one, other in combinations(range(MOST_BESIDE + 1), 2)}
+SETTINGS = (choice("pair_shown", "pair", {ALL: "all"} | _PAIRS),)
 BARS_WIDTH = 640
 
 
@@ -114,7 +117,7 @@ def _shown(pairs: Sequence[Pair]) -> Pair | None:
     """The pair whose difference is shown, or None for all heads side by side."""
     known = {ALL: None} | {f"{pair.first}-{pair.second}": pair for pair in pairs}
     names = {name: "All heads" if pair is None else " − ".join(pair.names) for name, pair in known.items()}
-    if st.session_state.get("pair_shown") not in known:
+    if st.session_state.pair_shown not in known:
         st.session_state.pair_shown = ALL
     chosen = st.segmented_control(
         "Matrices of",
@@ -129,7 +132,7 @@ def _shown(pairs: Sequence[Pair]) -> Pair | None:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view()
+    view = open_view(SETTINGS)
     if view is not None:
         compare_section(view)
 

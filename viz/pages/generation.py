@@ -12,7 +12,7 @@ from viz.figures.labels import hover_name, plain, shorten
 from viz.figures.next_token import next_token_bars
 from viz.focus import head_name
 from viz.pages.charts import chart
-from viz.pages.generation_controls import sampling_controls, writing_controls, written_text
+from viz.pages.generation_controls import SETTINGS, sampling_controls, writing_controls, written_text
 from viz.pages.generation_state import (
     Reading,
     get_position,
@@ -189,7 +189,7 @@ def next_token_part(text: View, position: int, choice: Choice, sampling: Samplin
 
 def page() -> None:
     """Draw the page."""
-    view = open_view()
+    view = open_view(SETTINGS)
     if view is not None:
         ticking = get_writing(view).left > 0
         st.fragment(iteration_section, run_every=TICK_SECONDS if ticking else None)(view, ticking)

@@ -8,10 +8,19 @@ from model.sampling import Sampling
 from viz.pages.generation_state import clear, get_writing, is_full, stop, take_over, write_on
 from viz.plain import as_text
 from viz.session import View
+from viz.settings import choice, number, switch
 
 GREEDY, SAMPLED = "Greedy", "Sampled"
 TOP_K = (0, 1, 2, 3, 5, 10, 20, 40, 100, 200, 500, 1000)
 MOST_AT_ONCE = 500
+SETTINGS = (
+    choice("gen_way", "way", {GREEDY: "greedy", SAMPLED: "sampled"}),
+    number("gen_temperature", "temperature", 1.0, 0.1, 2.0),
+    choice("gen_top_k", "topk", {k: str(k) for k in TOP_K}),
+    number("gen_top_p", "topp", 1.0, 0.05, 1.0),
+    number("gen_seed", "seed", 0, 0, 9999),
+    switch("gen_logits", "logits"),
+)
 
 
 def sampling_controls() -> Sampling:
@@ -19,7 +28,6 @@ def sampling_controls() -> Sampling:
     way = st.segmented_control(
         "How to choose what comes next",
         [GREEDY, SAMPLED],
-        default=GREEDY,
         required=True,
         key="gen_way",
         persist_state="session",
@@ -27,12 +35,11 @@ def sampling_controls() -> Sampling:
     off = way == GREEDY
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         temperature = st.slider(
-            "Temperature", 0.1, 2.0, 1.0, 0.1, key="gen_temperature", disabled=off, width=150, persist_state="session"
+            "Temperature", 0.1, 2.0, step=0.1, key="gen_temperature", disabled=off, width=150, persist_state="session"
         )
         top_k = st.select_slider(
             "Top-k",
             TOP_K,
-            0,
             format_func=lambda k: f"{k:,}" if k else "off",
             key="gen_top_k",
             disabled=off,
@@ -40,9 +47,9 @@ def sampling_controls() -> Sampling:
             persist_state="session",
         )
         top_p = st.slider(
-            "Top-p", 0.05, 1.0, 1.0, 0.05, key="gen_top_p", disabled=off, width=150, persist_state="session"
+            "Top-p", 0.05, 1.0, step=0.05, key="gen_top_p", disabled=off, width=150, persist_state="session"
         )
-        seed = st.number_input("Seed", 0, 9999, 0, key="gen_seed", disabled=off, width=120, persist_state="session")
+        seed = st.number_input("Seed", 0, 9999, key="gen_seed", disabled=off, width=120, persist_state="session")
     return Sampling(off, temperature, top_k, top_p, seed)
 
 

@@ -19,14 +19,18 @@ from viz.figures.overview import sheet_cells, thumbnail_sheet
 from viz.focus import MEAN
 from viz.measured import repeated_measures
 from viz.pages.charts import chart
+from viz.pages.heads_find import SETTINGS as FIND_SETTINGS
 from viz.pages.heads_find import finder
+from viz.pages.heads_measures import SETTINGS as MEASURE_SETTINGS
 from viz.pages.heads_measures import measures_section
 from viz.pages.shell import open_view, strip, theme
 from viz.session import View, at_the_model, get_focus, set_focus
+from viz.settings import switch
 
 GRID = "head_grid"
 _OPENS = {"open": "viz/pages/attention.py", "beside": "viz/pages/compare.py"}
 _GO, _AGAIN = "heads_go", "heads_again"
+SETTINGS = (*FIND_SETTINGS, *MEASURE_SETTINGS, switch("heads_sheet", "sheet"))
 
 
 @st.cache_resource(show_spinner=False)
@@ -130,7 +134,7 @@ def page() -> None:
     wish = st.session_state.pop(_GO, None)
     if wish is not None:
         st.switch_page(_OPENS[wish])
-    view = open_view()
+    view = open_view(SETTINGS)
     if view is None:
         return
     grid_section(view)

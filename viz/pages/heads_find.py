@@ -14,11 +14,17 @@ from model.find_heads import Found, ranked, strongest_key
 from viz.focus import head_name
 from viz.plain import as_text
 from viz.session import View, get_focus
+from viz.settings import choice, position, switch
 
 FROM_TO, FROM, TO = "From the chosen token to …", "From the chosen token", "To …"
 MOST = 10
 LEAST = 0.01  # of all weight; a head that gives less does not look there
-_KEY, _KEY_OF, _WAY, _OTHERS, _LIST = "heads_key", "heads_key_of", "heads_way", "heads_others", "heads_found"
+_KEY, _WAY, _OTHERS, _LIST = "heads_key", "heads_way", "heads_others", "heads_found"
+SETTINGS = (
+    choice(_WAY, "find", {FROM_TO: "both", FROM: "from", TO: "to"}),
+    position(_KEY, "to"),
+    switch(_OTHERS, "others"),
+)
 
 Show = Callable[[int, int], None]
 
@@ -30,14 +36,14 @@ def finder(view: View, query: int, means: Callable[[], np.ndarray], show: Show) 
     is chosen in the list.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        way = st.segmented_control(
+        chosen = st.segmented_control(
             "Heads by their weight",
             [FROM_TO, FROM, TO],
-            default=FROM_TO,
             required=True,
             key=_WAY,
             persist_state="session",
         )
+        way = chosen or FROM_TO
         key = 0 if way == FROM else _key(view, query, last=query if way == FROM_TO else len(view.tokens) - 1)
         others = way == FROM and st.toggle("Leave out token 1 and itself", key=_OTHERS, persist_state="session")
     try:
@@ -108,8 +114,7 @@ def _list(view: View, found: list[Found], way: str, show: Show) -> None:
 
 def _key(view: View, query: int, *, last: int) -> int:
     """The key that is asked for; of a new text at first the one that the chosen head gives most weight."""
-    if st.session_state.get(_KEY_OF) != view.revision or _KEY not in st.session_state:
-        st.session_state[_KEY_OF] = view.revision
+    if st.session_state[_KEY] is None:
         st.session_state[_KEY] = int(view.trace.pattern(*get_focus().head)[query].argmax())
     st.session_state[_KEY] = min(st.session_state[_KEY], last)
     return st.selectbox(

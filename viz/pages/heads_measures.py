@@ -17,9 +17,11 @@ from viz.focus import head_name
 from viz.pages.charts import chart
 from viz.pages.shell import theme
 from viz.session import View
+from viz.settings import choice
 
 SHARES = tuple(entry for entry in MEASURES if entry.unit == "share of weight")
 _CHOSEN, _TABLE, _CHART = "heads_measure", "heads_table", "measure_map"
+SETTINGS = (choice(_CHOSEN, "measure", {entry: entry.name for entry in MEASURES}),)
 
 Show = Callable[[int, int], None]
 Scores = Mapping[str, np.ndarray]

@@ -19,10 +19,15 @@ from viz.pages.charts import chart
 from viz.pages.shell import open_view, strip, theme
 from viz.plain import as_text, difference_text
 from viz.session import View, get_focus
+from viz.settings import choice, token_id
 
 N_GUESSES, N_OFFERED, N_NAMED = 5, 40, 3
 TOP_GUESS = -1  # in place of a token's id: whichever token the model holds most likely
 LOGIT, LESS_AVERAGE = "The logit itself", "The logit less the average token’s"
+SETTINGS = (
+    token_id("lens_wanted", "token", TOP_GUESS),
+    choice("lens_shown", "less", {LOGIT: "nothing", LESS_AVERAGE: "average"}),
+)
 
 
 @st.fragment
@@ -83,7 +88,7 @@ def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> Non
 def choices(view: View, order: Sequence[int]) -> tuple[int, bool]:
     """The token whose logit is taken apart, and whether the average token's is taken from it."""
     tokenizer = view.model.tokenizer
-    kept: int = st.session_state.get("lens_wanted", TOP_GUESS)
+    kept: int = st.session_state.lens_wanted
     if kept >= view.model.config.d_vocab:  # chosen with another model
         kept = TOP_GUESS
     offered = list(dict.fromkeys([TOP_GUESS, *order[:N_OFFERED], *view.ids, kept]))
@@ -108,7 +113,6 @@ def choices(view: View, order: Sequence[int]) -> tuple[int, bool]:
         shown = st.segmented_control(
             "Shown",
             [LOGIT, LESS_AVERAGE],
-            default=LOGIT,
             required=True,
             key="lens_shown",
             persist_state="session",
@@ -179,7 +183,7 @@ def _strongest(heads: np.ndarray) -> str:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view()
+    view = open_view(SETTINGS)
     if view is not None:
         token_section(view)
 

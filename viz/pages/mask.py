@@ -18,8 +18,10 @@ from viz.pages.matrices import matrices, weight_and_score
 from viz.pages.shell import open_view, strip, theme
 from viz.plain import as_text, difference_text
 from viz.session import View, get_focus
+from viz.settings import choice
 
 INFINITY, SUBTRACTED = "−∞", "−10¹⁰"
+SETTINGS = (choice("mask_value", "masked", {INFINITY: "infinity", SUBTRACTED: "1e10"}),)
 BESIDE = (10, 3)
 """The widths of the user's matrices and of the article's beside them."""
 
@@ -54,7 +56,6 @@ def matrices_section(view: View) -> None:
     value = st.segmented_control(
         "A masked score becomes",
         [INFINITY, SUBTRACTED],
-        default=INFINITY,
         required=True,
         key="mask_value",
         persist_state="session",
@@ -233,7 +234,7 @@ def _two_digits(weights: Float[np.ndarray, " key"]) -> str:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view()
+    view = open_view(SETTINGS)
     if view is None:
         return
     token_section(view)

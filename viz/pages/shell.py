@@ -28,6 +28,7 @@ from viz.session import (
     type_text,
     write_url,
 )
+from viz.settings import Room, Setting, close_settings, open_settings
 from viz.theme import Theme, theme_for
 
 # Up to this many, layers or heads are buttons side by side; more are a list.
@@ -42,6 +43,7 @@ def theme() -> Theme:
 def sentence(page: str) -> None:
     """Draw the sentence box. The app draws it above every page, so that no change of page can lose what was typed."""
     st.session_state.page = page
+    close_settings()
     sentence_box(
         get_focus().text,
         revision=text_revision(),
@@ -51,8 +53,11 @@ def sentence(page: str) -> None:
     )
 
 
-def open_view() -> View | None:
-    """Draw examples and choosers; the view they choose, or None (and why) if there is nothing to show."""
+def open_view(settings: Sequence[Setting] = ()) -> View | None:
+    """Draw examples and choosers; the view they choose, or None (and why) if there is nothing to show.
+
+    `settings` are the page's own: once this has been called, the session has a value for each.
+    """
     _examples()
     choosers = st.container(key="choosers")
     try:
@@ -67,6 +72,7 @@ def open_view() -> View | None:
     with choosers:
         _chooser_row(view.focus, view)
     fit_to_view(view)
+    _open(settings, view)
     change_marks()
     _about(view)
     _show_notices()
@@ -77,6 +83,12 @@ def open_view() -> View | None:
         )
     write_url()
     return view
+
+
+def _open(settings: Sequence[Setting], view: View) -> None:
+    config = view.model.config
+    room = Room(len(view.tokens), config.d_vocab, config.n_layers, config.n_heads)
+    st.session_state.setdefault("notices", []).extend(open_settings(settings, room, view.revision))
 
 
 def strip(view: View, heads: Sequence[Head], *, hover: bool = False) -> Focus:

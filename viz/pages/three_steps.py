@@ -31,11 +31,17 @@ from viz.pages.charts import chart
 from viz.pages.shell import open_view, strip, theme
 from viz.plain import as_text, difference_text
 from viz.session import View, get_focus
+from viz.settings import choice, switch
 
 STEPS = {"1 Create q, k, v": (1,), "2 Score": (2,), "3 Sum": (3,), "All": (1, 2, 3)}
 MOST_ROWS = 24
 """Of a longer text so many keys have a row: the chosen token, those it reads most, and a few masked ones."""
 WEIGHTS, BIASES, TOKENS = "Weight matrices", "Biases", "Every token"
+SETTINGS = (
+    choice("three_step", "step", dict(zip(STEPS, ("1", "2", "3", "all"), strict=True))),
+    switch("three_mask", "mask", default=True),
+    choice("three_behind", "behind", {WEIGHTS: "weights", BIASES: "biases", TOKENS: "tokens"}),
+)
 
 
 @dataclass(frozen=True)
@@ -67,12 +73,9 @@ class Work:
 def controls() -> tuple[tuple[int, ...], bool]:
     """The steps to show, and whether the mask is on."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-        name = st.segmented_control(
-            "Step", list(STEPS), default=next(iter(STEPS)), required=True, key="three_step", persist_state="session"
-        )
+        name = st.segmented_control("Step", list(STEPS), required=True, key="three_step", persist_state="session")
         causal = st.toggle(
             "Mask",
-            value=True,
             key="three_mask",
             persist_state="session",
             help="GPT-2 hides later tokens. Off: plain self-attention, as in an encoder.",
@@ -242,7 +245,6 @@ def head_section(view: View) -> None:
     shown = st.segmented_control(
         "Behind step 1",
         [WEIGHTS, BIASES, TOKENS],
-        default=WEIGHTS,
         required=True,
         key="three_behind",
         persist_state="session",
@@ -273,7 +275,7 @@ def head_section(view: View) -> None:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view()
+    view = open_view(SETTINGS)
     if view is not None:
         steps, causal = controls()
         token_section(view, steps, causal, creation_difference(view) if 1 in steps else None)

@@ -24,7 +24,8 @@ from viz.focus import head_name
 from viz.pages.charts import chart
 from viz.pages.shell import open_view, strip, theme
 from viz.plain import as_text
-from viz.session import View, get_focus
+from viz.session import View, get_focus, write_url
+from viz.settings import choice
 
 STATISTICS: dict[Statistic, str] = {
     "farthest": "one farthest from 0",
@@ -32,6 +33,9 @@ STATISTICS: dict[Statistic, str] = {
     "smallest": "smallest",
     "largest": "largest",
 }
+
+
+SETTINGS = (choice("weights_statistic", "statistic", {statistic: statistic for statistic in STATISTICS}),)
 
 
 @st.fragment
@@ -64,15 +68,16 @@ def matrices_section(view: View, table: ParameterTable) -> None:
         )
     with right:
         st.subheader(f"Block {layer}", anchor=False)
-        statistic = st.segmented_control(
+        chosen = st.segmented_control(
             "Of the weights that it stands for, a cell shows the",
             list(STATISTICS),
-            default="farthest",
             required=True,
             format_func=lambda name: STATISTICS[name],
             key="weights_statistic",
             persist_state="session",
         )
+        statistic = chosen or "farthest"
+        write_url()
         words = STATISTICS[statistic]
         figure = block_weights(
             _matrices(reduced_block(network, layer, statistic)),
@@ -135,7 +140,7 @@ def _matrices(reduced: dict[str, Reduced]) -> dict[str, Matrix]:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view()
+    view = open_view(SETTINGS)
     if view is not None:
         token_section(view)
         table = parameter_table(view.model.network)
