@@ -200,3 +200,11 @@ def test_the_hatching_covers_exactly_the_masked_cells(seed):
         covered = sum(area(*np.array(right + left[::-1]).T) for right, left in _outlines(masked))
         assert covered == masked.sum()
     assert len(_outlines(masks[0])) == 1
+
+
+def test_only_one_panel_alone_has_tools_to_zoom():
+    tools = {"zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"}
+    sample = head(6)
+    assert tools <= set(matrices(sample).layout.modebar.remove)
+    alone = tile_figure([weights_panel(sample.pattern, "Weights", labels=sample.labels)], theme=LIGHT)
+    assert not tools & set(alone.layout.modebar.remove)

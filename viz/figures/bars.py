@@ -215,7 +215,7 @@ def _layout(
         }
         for at, title, below in titles
     ]
-    return base_layout(theme) | {
+    return base_layout(theme, zooms=True) | {
         "height": round(inner + bottom + 4),
         "margin": {"l": 48, "r": 12, "t": 4, "b": bottom, "pad": 0},
         "barmode": "overlay",

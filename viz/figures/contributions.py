@@ -98,7 +98,7 @@ def other_contributions(
     legend += f'<span style="color:{theme.compare}">▦</span> attention bias (belongs to no head)'
     return go.Figure(
         bars,
-        base_layout(theme)
+        base_layout(theme, zooms=True)
         | {
             "height": 300,
             "margin": {"l": 48, "r": 24, "t": 46, "b": 50, "pad": 2},

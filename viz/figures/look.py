@@ -28,6 +28,7 @@ _AXIS: dict[str, Any] = {
     "ticks": "",
     "title": {"standoff": 15},
 }
+_ZOOM = ("zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d")
 _BARE = {"line": {"color": CLEAR, "width": 0}}
 TEMPLATE: dict[str, Any] = {
     "layout": {"xaxis": _AXIS, "yaxis": _AXIS},
@@ -39,9 +40,11 @@ TEMPLATE: dict[str, Any] = {
 """In place of plotly's own template, whose automatic margins and white lines no figure here wants."""
 
 
-def base_layout(theme: Theme) -> dict[str, Any]:
+def base_layout(theme: Theme, *, zooms: bool = False) -> dict[str, Any]:
     """The layout every figure starts from; a click chooses a point, dragging scrolls the page instead of zooming.
 
+    Only a figure that `zooms` has plotly's tools for that: in a drawing, or in panels side by side, they would move
+    titles, and panels that nobody pointed at, out of view.
     The ground is the page's own colour and not transparent, so that a saved picture can be read wherever it is put.
     """
     return {
@@ -63,6 +66,6 @@ def base_layout(theme: Theme) -> dict[str, Any]:
             "bgcolor": CLEAR,
             "color": theme.muted,
             "activecolor": theme.text,
-            "remove": ["select2d", "lasso2d", "autoScale2d"],
+            "remove": ["select2d", "lasso2d", "autoScale2d", *([] if zooms else _ZOOM)],
         },
     }

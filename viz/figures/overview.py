@@ -74,7 +74,7 @@ def thumbnail_sheet(
         meta={"names": True},
     )
     layout = (
-        base_layout(theme)
+        base_layout(theme, zooms=True)
         | {
             "height": round(z.shape[0] * size) + _TOP + _BOTTOM,
             "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "pad": 0},

@@ -105,7 +105,7 @@ def _layout(weights: np.ndarray, axis: Axis, who: str, note: str, theme: Theme, 
     bottom = 26 + (longest + 6 if rotated else 16)
     top = next(t for t in _TOPS if weights.max() <= t or t == 1.0)
     below = f'<span style="font-size:12px;color:{theme.muted}">{plain(note)}</span>'
-    return base_layout(theme) | {
+    return base_layout(theme, zooms=True) | {
         "height": round(HEIGHT + _TITLE_SPACE + bottom + 4),
         "margin": {"l": 48, "r": 12, "t": 4, "b": bottom, "pad": 0},
         "annotations": [

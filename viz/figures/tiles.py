@@ -216,7 +216,7 @@ def _layout(grid: Grid, theme: Theme, gap: int, click: bool) -> dict[str, Any]:
         for tile in grid.tiles
     ]
     ranges = [-0.5, grid.n_columns - 0.5], [grid.n_rows - 0.5, -0.5 - grid.header / grid.cell_height]
-    layout = base_layout(theme) | {
+    layout = base_layout(theme, zooms=len(grid.tiles) == 1) | {
         "height": grid.height,
         "margin": {"l": grid.left, "r": RIGHT, "t": TOP, "b": grid.bottom, "pad": 0},
         "hoverdistance": CLOSE_DISTANCE if any(tile.blocks.reduced for tile in grid.tiles) else HOVER_DISTANCE,
@@ -251,9 +251,6 @@ def _layout(grid: Grid, theme: Theme, gap: int, click: bool) -> dict[str, Any]:
             ],
         },
     }
-    if len(grid.tiles) > 1:  # they enlarge what lies in the middle, between two panels
-        bar = layout["modebar"]
-        layout["modebar"] = bar | {"remove": [*bar["remove"], "zoomIn2d", "zoomOut2d"]}
     return layout | (hidden_axes(grid, ranges) if click else {})
 
 
