@@ -5,6 +5,7 @@ import pytest
 
 from tests.figures.samples import head
 from viz.figures.bars import token_bars
+from viz.figures.tiles import min_width
 from viz.theme import DARK, LIGHT
 
 
@@ -91,3 +92,12 @@ def test_labels_are_escaped_and_hover_names_every_key():
 def test_wrong_input_is_refused():
     with pytest.raises(ValueError, match="no match"):
         token_bars(np.zeros(3), np.zeros(3), labels=["a"], query=0, theme=LIGHT)
+
+
+def test_a_narrow_screen_scrolls_to_the_query_where_the_labels_would_overlap():
+    for n, least in ((6, 340), (186, 500)):
+        sample = head(n)
+        figure = token_bars(sample.scores[2], sample.pattern[2], labels=sample.labels, query=2, theme=LIGHT)
+        assert figure.layout.meta["in_view"] == 2
+        assert least <= min_width(figure) <= 640
+        assert (min_width(figure) - 60) / len(figure.layout.xaxis.tickvals) >= 12

@@ -14,7 +14,7 @@ from viz.figures.labels import cell_number, plain, share_text, shorten, text_wid
 from viz.figures.look import base_layout
 from viz.theme import Theme, mix
 
-MIN_WIDTH = 340
+MIN_WIDTH, TICK_WIDTH = 340, 12
 BAR_WIDTH = 0.66
 MIN_SLOTS = 6
 """Room for at least so many keys, so that a single one does not become a wall."""
@@ -56,8 +56,7 @@ def token_bars(
     """The scores and the weights (0 to 1) that the token at `query` gives to every key, for one to four heads.
 
     `scores` are those before the mask, one row a head (or a single row); None draws the weights alone. `masked` (by
-    default the keys after the query) are drawn grey and hatched; the query's own bar has an outline. Readable from
-    `MIN_WIDTH` pixels on.
+    default the keys after the query) are drawn grey and hatched; the query's own bar has an outline.
     """
     weights = np.atleast_2d(weights)
     scores = None if scores is None else np.atleast_2d(scores)
@@ -79,7 +78,7 @@ def token_bars(
         for values, kind, y in (*panels, (weights[head], "weight", "y2")):
             traces += _bars(values, kind, head, n_heads, who, asker, hidden, query, y, angle, theme)
     figure = go.Figure(
-        traces, _layout(scores, weights, names, axis.ticks, axis.names, asker, labels[query], hidden, theme, width)
+        traces, _layout(scores, weights, names, axis.ticks, asker, query, labels[query], hidden, theme, width)
     )
     kinds = [("weight", weights)] if scores is None else [("score", scores), ("weight", weights)]
     columns = {f"{kind} {name}": values[i] for i, name in enumerate(names) for kind, values in kinds}
@@ -162,8 +161,8 @@ def _layout(
     weights: Float[np.ndarray, "head key"],
     names: Sequence[str],
     ticks: Sequence[str],
-    hover: Sequence[str],
     asker: str,
+    query: int,
     label: str,
     hidden: Bool[np.ndarray, " key"],
     theme: Theme,
@@ -232,8 +231,13 @@ def _layout(
         **score_axis,
         "yaxis2": {"domain": [0, share], "range": [0, top * 1.14], "tickformat": ".0%", **axis},
         "annotations": annotations,
-        "meta": {"min_width": MIN_WIDTH},
+        "meta": {"min_width": least_width(len(shown)), "in_view": query},
     }
+
+
+def least_width(n_ticks: int) -> int:
+    """From how many pixels on bars with so many labels below them can be read."""
+    return max(MIN_WIDTH, 60 + TICK_WIDTH * n_ticks)
 
 
 def _score_range(scores: np.ndarray) -> list[float]:

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
-from viz.figures.bars import BAR_WIDTH, MIN_SLOTS, MIN_WIDTH, NUMBERED_KEYS
+from viz.figures.bars import BAR_WIDTH, MIN_SLOTS, NUMBERED_KEYS, least_width
 from viz.figures.labels import Axis, plain, shorten, text_width, tick_indices, token_axis
 from viz.figures.look import base_layout
 from viz.figures.panels import Panel
@@ -66,7 +66,7 @@ def share_bars(
         **numbers,
     )
     return go.Figure(
-        [bars], _layout(weights, axis, f"{unit} {query + 1} {plain(shorten(labels[query]))}", note, theme, width)
+        [bars], _layout(weights, axis, query, f"{unit} {query + 1} {plain(shorten(labels[query]))}", note, theme, width)
     )
 
 
@@ -96,7 +96,9 @@ def share_matrix(
     return tile_figure([panel], theme=theme, columns=1, width=width)
 
 
-def _layout(weights: np.ndarray, axis: Axis, who: str, note: str, theme: Theme, width: int) -> dict[str, Any]:
+def _layout(
+    weights: np.ndarray, axis: Axis, query: int, who: str, note: str, theme: Theme, width: int
+) -> dict[str, Any]:
     """One panel with its title above, ticks below and room for the longest label."""
     n_keys = len(axis)
     shown = tick_indices(n_keys, 0.62 * (width - 60) / 14 if n_keys > 24 else n_keys)
@@ -142,5 +144,5 @@ def _layout(weights: np.ndarray, axis: Axis, who: str, note: str, theme: Theme, 
             "nticks": 5,
             "tickfont": {"size": 11, "color": theme.muted},
         },
-        "meta": {"min_width": MIN_WIDTH},
+        "meta": {"min_width": least_width(len(shown)), "in_view": query},
     }
