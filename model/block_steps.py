@@ -209,12 +209,15 @@ def _block_steps(trace: Trace, layer: int, pos: int) -> BlockSteps:
     exact_pattern /= exact_pattern.sum(axis=-1, keepdims=True)
     score = compare(exact_scores, own_scores)
     weight = compare(exact_pattern, own_pattern)
-    cut = _cut(block.attn.c_attn(_row(ln_1.out)).numpy(), config.n_heads)
+    # What the pass made of x in step 1, not the same made again: cutting changes no number.
+    parts = _row(kept_qkv).reshape(3, 1, config.d_model)
+    own_cut = attention.split_heads(parts, config.n_heads)[:, :, 0].numpy()
+    cut = _cut(kept_qkv, config.n_heads)
     checks = {
         "input": additions["input"].check,
         "ln_1": ln_1.check,
         "qkv": qkv.check,
-        "split": compare(cut.astype(np.float64), np.stack([q, k[:, pos], v[:, pos]])),
+        "split": compare(cut.astype(np.float64), own_cut),
         "score": Check(max(score.difference, weight.difference), score.largest),
         "sum": compare(np.einsum("hk,hkd->hd", own_pattern.astype(np.float64), v.astype(np.float64)), z),
         "merge": compare(np.concatenate([*z]).astype(np.float64), merged.numpy()),

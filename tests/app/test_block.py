@@ -84,7 +84,7 @@ def test_the_list_names_every_step_with_its_check(open_app: OpenApp) -> None:
     assert len(steps.options) == len(STEPS)
     captions = list(steps.proto.captions)
     assert all(caption.startswith("✓") for caption in captions)
-    assert captions[STEPS.index("merge")] == "✓ exact"
+    assert captions[STEPS.index("split")] == captions[STEPS.index("merge")] == "✓ exact"
     told = captions[STEPS.index("qkv")].removeprefix("✓ ")
     # The app's network may be packed and add in another order: not the same rounding, but as small.
     assert 0 < float(told.replace("−", "-")) < max(1e-5, 10 * block_steps(trace_of(), 2, 2).checks["qkv"].difference)
