@@ -58,7 +58,12 @@ def test_a_walk_through_the_page_by_keyboard(page: Page, server: Serve) -> None:
 
 @pytest.mark.parametrize("color_scheme", ["dark"])
 def test_a_phone_shows_it_without_scrolling_sideways(page: Page, server: Serve) -> None:
-    open_page(page, server, text=f"{TEXT} must obey the orders given")
+    open_page(page, server, text=f"{TEXT} must obey the orders given to it by human beings")
+    table = page.get_by_test_id("stDataFrame")
+    wide, whole = table.bounding_box(), page.locator(".st-key-training").first.bounding_box()
+    assert wide is not None
+    assert whole is not None
+    assert abs(wide["width"] - whole["width"]) < 20  # sentences beside the article's example would be cut off
     page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
     wait_idle(page)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= PHONE[0]

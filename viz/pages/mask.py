@@ -66,13 +66,16 @@ def matrices_section(view: View) -> None:
     words.markdown(_way(f"by {divisor}" if divisor else "", subtracted))
     own, example = st.columns(BESIDE, gap="medium")
     with own:
-        own_matrices(view, divisor, subtracted)
+        pattern = own_matrices(view, divisor, subtracted)
     with example:
         article_matrices(subtracted)
+    with own if _in_a_list(view.labels) else st.container():  # a table needs the whole width
+        st.markdown(f"##### Each row of {head_name(view.focus.head)} in words")
+        rows_in_words(view.labels, pattern)
 
 
-def own_matrices(view: View, divisor: str, subtracted: bool) -> None:
-    """The chosen head's four matrices on the user's text, and each row in words."""
+def own_matrices(view: View, divisor: str, subtracted: bool) -> Float[np.ndarray, "query key"]:
+    """The chosen head's four matrices on the user's text; the last of them."""
     layer, head = view.focus.head
     trace, config, name = view.trace, view.model.config, head_name(view.focus.head)
     products, scale = trace.attn_scores(layer, head, scaled=False), config.attn_scale(layer)
@@ -109,8 +112,7 @@ def own_matrices(view: View, divisor: str, subtracted: bool) -> None:
         "Recomputed: these weights times the head’s values are the z that the model’s own pass left; largest "
         f"difference {difference_text(largest_difference(z, trace.z[layer, head]))}."
     )
-    st.markdown("##### Each row in words")
-    rows_in_words(view.labels, steps.pattern)
+    return steps.pattern
 
 
 def article_matrices(subtracted: bool) -> None:
@@ -163,7 +165,7 @@ def printed_section() -> None:
 
 def rows_in_words(labels: Sequence[str], pattern: Float[np.ndarray, "query key"]) -> None:
     """Every row of the weights in words."""
-    short = len(labels) <= NUMBERED_TOKENS
+    short = _in_a_list(labels)
     names = _names(labels, bold=short)
     sentences = [row_in_words(pattern[query, : query + 1], names) for query in range(len(labels))]
     if short:
@@ -177,6 +179,11 @@ def rows_in_words(labels: Sequence[str], pattern: Float[np.ndarray, "query key"]
             key="rows_in_words",
             alt="Each row of the weights in words",
         )
+
+
+def _in_a_list(labels: Sequence[str]) -> bool:
+    """Whether there are few enough rows to write their sentences in a list."""
+    return len(labels) <= NUMBERED_TOKENS
 
 
 def row_in_words(row: Float[np.ndarray, " key"], name: Callable[[int], str]) -> str:
