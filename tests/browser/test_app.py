@@ -217,6 +217,11 @@ def test_a_phone_shows_everything_without_scrolling_sideways(page: Page, server:
     open_app(page, server, text="A robot must obey the orders given it by human beings.")
     wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert wide <= PHONE[0]
+    columns = page.locator(".st-key-bars, .st-key-vectors").locator("xpath=ancestor::*[@data-testid='stColumn'][1]")
+    above, below = (column.bounding_box() for column in columns.all())
+    assert above is not None
+    assert below is not None
+    assert below["y"] - above["y"] - above["height"] < 20  # one below the other, but no hole between them
     background = page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
     light = sum(int(part) for part in re.findall(r"\d+", background)[:3]) / 3
     assert (light > 200) == (color_scheme == "light")
