@@ -66,9 +66,10 @@ def token_section(view: View, heads: Sequence[Head], pairs: Sequence[Pair], rows
             width=BARS_WIDTH,
         )
         chart(bars, key="pair_bars", alt=f"Weights of the chosen token in {', '.join(names)}", heads=heads)
-        st.markdown(output_table(names, [head[0] for head in heads], outputs))
     with right:
         st.markdown(pair_table(pairs, outputs, query))
+    with right if len(pairs) == 1 else left:  # where there is room
+        st.markdown(output_table(names, [head[0] for head in heads], outputs))
     strips = output_strips(
         [(look_short(head), output.z, output.result) for head, output in zip(heads, outputs, strict=True)],
         theme=theme(),

@@ -32,7 +32,7 @@ def pair_sentence(pair: Pair, *, same: bool) -> str:
         return f"{names} can read only the one token that there is: nothing to compare."
     farthest = int(pair.rows.argmax())
     most = f" Farthest apart is row {farthest + 1} with {number(float(pair.rows[farthest]))}." if pair.mean > 0 else ""
-    return f"{names} are **{number(pair.mean)} bits** apart, the mean over all rows.{most}"
+    return f"{names} are **{number(pair.mean)} bits** apart, the mean over all rows but the first.{most}"
 
 
 def pair_table(pairs: Sequence[Pair], outputs: Sequence[Output], query: int) -> str:
