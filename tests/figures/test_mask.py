@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -146,3 +148,13 @@ def test_same_inputs_same_figure():
     first, second = (training_examples(labels, theme=DARK) for _ in range(2))
     assert first.to_json() == second.to_json()
     assert matrices(head(9)).to_json() == matrices(head(9)).to_json()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 13])
+def test_the_titles_of_the_examples_do_not_meet(n):
+    figure = training_examples(head(n, labels=["a"] * n).labels, theme=LIGHT)
+    features, label = figure.layout.annotations[:2]
+    (low, high), margin = figure.layout.xaxis.range, figure.layout.margin
+    cell = (min_width(figure) - margin.l - margin.r) / (high - low)
+    words = [re.sub("<.*?>", "", title.text) for title in (features, label)]
+    assert features.x * cell + text_width(words[0], 14) < label.x * cell - text_width(words[1], 14) / 2

@@ -27,6 +27,8 @@ from viz.theme import Theme, mix
 
 NUMBERED_TOKENS = 12
 """Up to this many tokens every cell carries its number or its word."""
+SAID_TOKENS = 4
+"""Of fewer tokens the features are too narrow for more than their name above them."""
 HOVERED_TOKENS = 256
 """Up to this many tokens the diagonal answers a pointer as well as the labels do."""
 WIDTH, ONE_COLUMN_WIDTH = 800, 240
@@ -236,6 +238,7 @@ def _layout(labels: Sequence[str], column: tuple[float, float], cell: float, the
     tokens = [position_label(i, labels[i]) for i in ticks]
     bottom = BOTTOM if worded else 12 + max(text_width(token) for token in tokens)
     right = RIGHT if worded else 16 + max(text_width(position_label(i, labels[i])) for i in range(1, n))
+    more = ": what the row reads" if n >= SAID_TOKENS else ""
     plain_axis = {"showgrid": False, "zeroline": False, "ticks": "", "tickfont": {"size": 12, "color": theme.muted}}
     lines = [_line(at, -0.5, at, n - 0.5, theme) for at in np.arange(n + 1) - 0.5] if worded else []
     lines += (
@@ -266,7 +269,7 @@ def _layout(labels: Sequence[str], column: tuple[float, float], cell: float, the
         },
         "shapes": [*lines, *frames],
         "annotations": [
-            _title("<b>Features</b>: what the row reads", theme.ink("input"), -0.5, "left", 22 if worded else 4),
+            _title(f"<b>Features</b>{more}", theme.ink("input"), -0.5, "left", 22 if worded else 4),
             _title("<b>Label</b>", theme.ink("score"), sum(column) / 2, "center", 22 if worded else 4),
             _title("position ", theme.muted, -0.5, "right", *((2, 1, 12) if worded else (-22, 0, 12))),
         ],
