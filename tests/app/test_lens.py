@@ -51,7 +51,7 @@ def test_the_table_reads_the_stream_after_every_layer(open_app: OpenApp) -> None
     np.testing.assert_allclose(array(drawn["z"])[-1], np.sort(probabilities(trace.logits(3)))[::-1][:5], rtol=1e-4)
     final = int(trace.logits(3).argmax())
     label = load_model(EMBEDDED).tokenizer.token(final).label
-    assert f"The model’s guess, **{label}**" in said(app)
+    assert f"The model’s guess, “**{label}**”" in said(app)
     assert column(app, "its rank") == [f"{rank:,}" for rank in (logits > logits[:, [final]]).sum(axis=1) + 1]
     assert column(app, "its rank")[-1] == "1"
     assert column(app, "entropy, bits") == [f"{bits:.2f}" for bits in entropy_bits(logits)]

@@ -156,7 +156,7 @@ def _moved_in_words(view: View, head: Head, rows: np.ndarray, mean: float, chang
     name, most = head_name(head), int(rows.argmax())
     if not rows[most]:
         return f"**{name}** reads what it read before."
-    row = f"{most + 1} **{as_text(view.labels[most])}**"
+    row = f"{most + 1} “**{as_text(view.labels[most])}**”"
     words = f"**{name}** moved most in the row of query {row}: {bits_text(float(rows[most]))} bits; on average"
     words += f" {bits_text(mean)}."
     if changes.keys_cut(*head):

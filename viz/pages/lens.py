@@ -73,7 +73,7 @@ def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> Non
     )
     since = _settled(orders[:, 0], final)
     st.markdown(
-        f"The model’s guess, **{as_text(label)}**, is on top {_since_words(since, n_layers)}. "
+        f"The model’s guess, “**{as_text(label)}**”, is on top {_since_words(since, n_layers)}. "
         f"Outlined: where it is among the {N_GUESSES} likeliest."
     )
     off = float(np.abs(logits[-1] - own).max())
@@ -141,7 +141,7 @@ def parts_part(view: View, parts: DirectLogits, query: int, *, less_average: boo
         )
         chart(figure, key="lens_others", alt="What embeddings, MLPs and biases add directly to the token’s logit")
     st.markdown(_strongest(heads))
-    what = f"logit of **{as_text(label)}** after {query + 1} **{as_text(view.labels[query])}**"
+    what = f"logit of “**{as_text(label)}**” after {query + 1} “**{as_text(view.labels[query])}**”"
     what += " less the average of all tokens’ logits" if less_average else ""
     total, own = float(parts.total[0]), float(parts.logits[0])
     table = (

@@ -62,7 +62,7 @@ def next_words(
     lines = []
     for where, label, pos, token, p in zip(("first", "second"), labels, positions, best, shares, strict=True):
         after = f"{pos + 1} “{as_text(shorten(label))}”"
-        lines.append(f"- In the **{where}** text, after {after}: **{as_text(token)}** is likeliest, with {share(p)}.")
+        lines.append(f"- In the **{where}** text, after {after}: “**{as_text(token)}**” is likeliest, with {share(p)}.")
     apart = f"**{number(divergence)} bits**" if divergence else "**the same**, 0 bits"
     return "\n".join(
         [
