@@ -133,6 +133,7 @@ def test_a_finger_chooses_with_a_tap_once_and_not_with_a_swipe(page: Page, serve
     chart = open_plot(page, server)
     browser = page.context.new_cdp_session(page)
     browser.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    expect(chart.locator(".modebar")).to_be_hidden()  # it would always be there, over titles
     for bar, far, told in ((4, 50, ""), (5, 0, "(0, 5)"), (3, 0, "(0, 5), (0, 3)")):
         x, y = spot_of(chart, bar)
         for kind, moved in (("touchStart", 0), ("touchMove", far / 2), ("touchMove", far)):
