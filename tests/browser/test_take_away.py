@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -52,6 +53,12 @@ def test_a_chart_is_saved_by_keyboard_in_every_form(
         download = press(page, page.get_by_role("button", name=name, exact=True))
         assert download.suggested_filename == f"headlight-L1H2-matrices.{ending}"
         download.save_as(saved.setdefault(ending, tmp_path / f"saved.{ending}"))
+        if ending == "csv":
+            boxes = [one.bounding_box() for one in page.locator(".st-key-save_row_matrices button").all()]
+            edges = sorted((box["x"], box["x"] + box["width"]) for box in boxes if box)
+            gaps = [after[0] - before[1] for before, after in pairwise(edges)]
+            assert len(gaps) == 3
+            assert max(gaps) - min(gaps) < 1.5
         if ending == "png":
             expect(page.get_by_role("dialog")).to_have_count(0)
     rows = list(csv.DictReader(io.StringIO(saved["csv"].read_text("utf-8-sig"))))

@@ -57,7 +57,7 @@ def _save_menu(figure: go.Figure, key: str, alt: str, name: str) -> None:
     focus = get_focus()
     page = partial(to_html, figure, title=alt, note=f"Headlight, {focus.model}, “{focus.text}”", name=name)
     with menu:
-        with st.container(horizontal=True, gap="small", key=f"save_row_{key}"):
+        with st.container(horizontal=True, gap="xsmall", key=f"save_row_{key}"):
             picture_buttons(key, name=name, key=f"picture_{key}")
             for label, data, mime in (("CSV", partial(to_csv, figure), "text/csv"), ("HTML", page, "text/html")):
                 st.download_button(
