@@ -142,6 +142,8 @@ def test_the_numbers_are_a_table_on_demand(open_app: OpenApp) -> None:
         "+ bias, q|k|v",
         "= q|k|v",
     ]
+    shown = app.dataframe[0].proto
+    assert (shown.HasField("placeholder"), shown.placeholder) == (True, "")  # below the end of a shorter vector
 
 
 def test_step_and_zoom_survive_a_change_of_page(open_app: OpenApp) -> None:

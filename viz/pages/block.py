@@ -98,7 +98,7 @@ def below(view: View, step: str, check: Check, vectors: Vectors, query: int) -> 
     )
     if st.toggle("Numbers as a table", key="block_numbers", **_KEPT):
         table = pd.DataFrame({name: pd.Series(values) for name, values in vectors.items()})
-        st.dataframe(table, height=320, alt="The numbers of this step's vectors")
+        st.dataframe(table, height=320, placeholder="", alt="The numbers of this step's vectors")
 
 
 def _label(step: str) -> str:
