@@ -5,7 +5,7 @@ import pytest
 
 from tests.figures.samples import cells, hover_text, values_of
 from viz.figures.data import data_of
-from viz.figures.labels import share_text
+from viz.figures.labels import share_text, text_width
 from viz.figures.number_columns import NUMBER_WIDTH
 from viz.figures.paths import HEAD_CELLS, LATER_VEIL, MOST_PATHS, STEP_NAMES, shown_paths, steps_map
 from viz.figures.three_steps import (
@@ -278,3 +278,11 @@ def test_a_weighted_strip_is_as_pale_as_its_weight():
     tiles, z = table.layout.meta["tiles"], cells(table).z
     full, pale = (z[tile["y0"] : tile["y0"] + 2, tile["x0"] : tile["x0"] + 8] - 0.5 for tile in tiles[:2])
     np.testing.assert_allclose(pale, np.array([[0.25], [0.75]]) * full, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 5, 16, 40])
+def test_the_names_of_the_steps_keep_their_column_on_a_narrow_screen(n):
+    layout = a_map(n=n, query=0)[0].layout
+    low, high = layout.xaxis.range
+    pixels = (layout.meta["min_width"] - layout.margin.l - layout.margin.r) / (high - low)
+    assert pixels * (-0.5 - low) > text_width("1 Create", 12) + text_width("w × v", 12)

@@ -28,6 +28,8 @@ MASKED_PATHS = 3
 """Of a longer text so many paths are drawn: the chosen token's, those it reads most, and a few masked ones."""
 HEAD_CELLS, INPUT_CELLS = 16, 24
 STEP_COLUMN, PATH_WIDTH, LEAST_PATH_WIDTH = 136, 104, 46
+LEAST_STEP_COLUMN = 96
+"""In pixels, for the names of the steps and of the strips side by side."""
 STRIP, SIDE = 14, 10
 LINES = {"x": 0, "query": 56, "key": 76, "value": 96, "weighted": 206, "z": 268}
 """Where each kind of vector lies, in pixels from the figure's lower edge."""
@@ -215,7 +217,8 @@ def _layout(
     bottom = longest + 12 if rotated else 24
     axis = {"showgrid": False, "zeroline": False, "showline": False, "ticks": ""}
     least = LEAST_PATH_WIDTH if rotated else max(LEAST_PATH_WIDTH, round(longest))
-    needed = STEP_COLUMN + SIDE + 8 + least * len(place.paths)
+    whole = (place.end - place.start) * place.cell + 8  # the nominal width
+    needed = max(STEP_COLUMN + SIDE + 8 + least * len(place.paths), whole * LEAST_STEP_COLUMN / STEP_COLUMN)
     return base_layout(theme) | {
         "height": round(TOP + 28 + bottom),
         "margin": {"l": 4, "r": 4, "t": 22, "b": bottom, "pad": 2},
@@ -231,7 +234,7 @@ def _layout(
         "shapes": [*_lines(weights, masked, query, lit, place, theme), *_veils(masked, lit, place, theme)],
         "annotations": list(_names(masked is not None, len(labels), head, lit, place, theme)),
         "meta": {
-            "min_width": needed,
+            "min_width": round(needed),
             "in_view": place.centre(query),
             "paths": list(place.paths),
             "lit": sorted(lit),
