@@ -35,7 +35,7 @@ def test_the_attention_page_draws_the_models_numbers(open_app: OpenApp) -> None:
         assert visible.sum() == (36 if panel == 0 else 21)  # the mask hides the 15 pairs above the diagonal
         np.testing.assert_allclose(values[visible], expected[visible], atol=1e-5)
 
-    for panel, expected in enumerate((trace.q, trace.k, trace.v)):
+    for panel, expected in enumerate((trace.q, trace.k, trace.v, trace.z)):
         np.testing.assert_allclose(panel_values(drawn["vectors"], panel), expected[1, 2, 4:5], atol=1e-5)
 
 

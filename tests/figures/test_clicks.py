@@ -68,9 +68,9 @@ def test_the_layer_shows_nothing_and_is_small():
 
 
 def test_strips_carry_their_values():
-    q, k, v = np.random.default_rng(0).normal(size=(3, 64)).astype(np.float32)
-    figure = token_strips(q, k, v, token="9 ·it", theme=LIGHT)
-    for panel, values in enumerate((q, k, v)):
+    q, k, v, z = np.random.default_rng(0).normal(size=(4, 64)).astype(np.float32)
+    figure = token_strips(q, k, v, z, token="9 ·it", theme=LIGHT)
+    for panel, values in enumerate((q, k, v, z)):
         (trace,) = hover_traces(figure, panel)
         np.testing.assert_array_equal(trace.customdata, values)
         assert len(set(trace.y)) == 1

@@ -99,9 +99,9 @@ def test_vectors_of_one_and_of_every_token() -> None:
     rows = rows_of(qkv_matrices(q, k, v, labels=["a", "b", "a"], theme=LIGHT))
     assert list(rows[0]) == ["token", "token label", "dimension of the head", "Queries q", "Keys k", "Values v"]
     np.testing.assert_array_equal(column(rows, "Keys k"), k.ravel())
-    rows = rows_of(token_strips(q[0], k[0], v[0], token="1 a", theme=LIGHT))
-    assert [row["panel"] for row in rows[::5]] == ["query of 1 a", "key of 1 a", "value of 1 a"]
-    np.testing.assert_array_equal(column(rows, "value"), np.concatenate([q[0], k[0], v[0]]))
+    rows = rows_of(token_strips(q[0], k[0], v[0], k[1], token="1 a", theme=LIGHT))
+    assert [row["panel"] for row in rows[::5]] == ["query of 1 a", "key of 1 a", "value of 1 a", "output z of 1 a"]
+    np.testing.assert_array_equal(column(rows, "value"), np.concatenate([q[0], k[0], v[0], k[1]]))
     long = numbers(700)  # drawn in several lines, and zoomed out
     rows = rows_of(block_strips([Strip("+ bias", "query", long)], theme=LIGHT))
     np.testing.assert_array_equal(column(rows, "value"), long)

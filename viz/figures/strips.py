@@ -59,12 +59,14 @@ def token_strips(
     q: Float[np.ndarray, " d_head"],
     k: Float[np.ndarray, " d_head"],
     v: Float[np.ndarray, " d_head"],
+    z: Float[np.ndarray, " d_head"],
     *,
     token: str,
     theme: Theme,
     columns: int = 1,
     width: int = ROW_WIDTH,
 ) -> go.Figure:
-    """The query, key and value vector of one token (its label, `9 ·it`) for one head, as strips in their colours."""
-    named = [(f"{word} of {token}", word, values) for word, values in (("query", q), ("key", k), ("value", v))]
+    """A head's query, key, value and output z of one token (its label, `9 ·it`), as strips in their colours."""
+    vectors = (("query", "query", q), ("key", "key", k), ("value", "value", v), ("output z", "score", z))
+    named = [(f"{word} of {token}", role, values) for word, role, values in vectors]
     return vector_strips(named, theme=theme, columns=columns, width=width)

@@ -58,11 +58,12 @@ def _vectors(view: View, focus: Focus, kind: str) -> None:
         trace.q[layer, head, query],
         trace.k[layer, head, query],
         trace.v[layer, head, query],
+        trace.z[layer, head, query],
         token=f"{kind}{query + 1} {view.labels[query]}",
         theme=theme(),
         width=430,
     )
-    chart(vectors, key="vectors", alt="Query, key and value vector of the chosen token")
+    chart(vectors, key="vectors", alt="Query, key and value vector of the chosen token, and the head's output z")
 
 
 def head_section(view: View, reading: Reading) -> None:
