@@ -90,7 +90,8 @@ def block_strips(
     for trace in figure.data:
         if "panel" in (trace.meta or {}) and not trace.meta["masked"]:
             starts = cells[trace.meta["panel"]][1]
-            trace.hovertext = [_span(start, stop) for start, stop in pairwise(starts.tolist())]
+            ends = [(start, stop - 1) for start, stop in pairwise(starts.tolist())]
+            trace.hovertext = [str(start) if start == end else f"{start}–{end}" for start, end in ends]
     if mark is not None and not zoomed_out:
         for panel in range(len(panels)):
             _outline(figure, panel, *mark, theme)
@@ -275,10 +276,6 @@ def _cells(
     n_cells = max(1, min(len(values), round(len(values) / per_cell)))
     starts = np.linspace(0, len(values), n_cells + 1).round().astype(np.int64)
     return strongest(values, starts[:-1]), starts
-
-
-def _span(start: int, stop: int) -> str:
-    return str(start) if stop - start == 1 else f"{start}–{stop - 1}"
 
 
 def _token_rows(keys: Int[np.ndarray, " row"], labels: Sequence[str], d_head: int) -> Axis:

@@ -6,6 +6,7 @@ Positions are shown from 1, as in the article; arrays count from 0.
 
 from __future__ import annotations
 
+import functools
 import html
 import math
 import unicodedata
@@ -18,6 +19,13 @@ ELLIPSIS = "…"
 _RIGHT_TO_LEFT = {"R", "AL", "AN", "RLE", "RLO", "LRE", "LRO", "RLI", "LRI", "FSI", "PDI", "PDF"}
 _ROUND_STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
 _BINARY_STEPS = tuple(2**i for i in range(13))
+_SHOWN = {
+    **dict.fromkeys((*range(0x80, 0xA0), *range(0xD800, 0xE000)), "\ufffd"),
+    **{code: chr(0x2400 + code) for code in range(0x20)},
+    **{ord(character): shown for character, shown in {"\n": "⏎", "\x7f": "␡"}.items()},
+    **{ord(character): escaped for character, escaped in {"&": "&amp;", "<": "&lt;", ">": "&gt;"}.items()},
+}
+"""What stands for a character that plotly would not show as it is."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +70,7 @@ def word_axis(title: str, words: Sequence[str]) -> Axis:
 
 def plain(text: str) -> str:
     """`text` so that plotly shows it as it stands: markup escaped, control characters visible, direction kept apart."""
-    shown = "".join(_visible(character) for character in text)
-    shown = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = text.translate(_SHOWN)
     if any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in shown):
         return f"\u2068{shown}\u2069"  # first-strong isolate: the number before a right-to-left token stays before it
     return shown
@@ -111,6 +118,7 @@ def axis_ticks(axis: Axis, room: float) -> list[int]:
     return tick_indices(len(axis), room, first=axis.first, binary=axis.binary)
 
 
+@functools.lru_cache(maxsize=4096)  # the same ticks are measured for every chart and every step
 def text_width(text: str, size: float = 12) -> float:
     """About how many pixels `text` takes in a sans-serif font of `size` pixels; East Asian and emoji are wide."""
     shown = html.unescape(text)
@@ -136,14 +144,3 @@ def share_text(weight: float) -> str:
     """A weight as a share of 100%: `48%`, `2.4%`, `<0.1%`, and `0%` for nothing at all."""
     share = 100 * weight
     return f"{share:.0f}%" if share >= 9.95 or share == 0 else f"{share:.1f}%" if share >= 0.05 else "<0.1%"
-
-
-def _visible(character: str) -> str:
-    code = ord(character)
-    if code < 0x20:
-        return "⏎" if character == "\n" else chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
-    if 0x80 <= code < 0xA0 or 0xD800 <= code <= 0xDFFF:
-        return "\ufffd"
-    return character
