@@ -110,7 +110,17 @@ def test_a_tampered_link_is_left_out(open_app: OpenApp, page: str) -> None:
 
 
 def test_what_is_wrong_with_a_link_is_told_once(open_app: OpenApp) -> None:
-    here = {"text": TEXT, "model": "tiny", "way": "<b>", "temperature": "99", "topk": "4", "seed": "1.5"}
+    here = {
+        "text": TEXT,
+        "model": "tiny",
+        "layer": "0",
+        "head": "0",
+        "compare": "L0H1",
+        "way": "<b>",
+        "temperature": "99",
+        "topk": "4",
+        "seed": "1.5",
+    }
     app = open_app("generation", **here)
     words = [warning.value.replace("\\", "") for warning in app.warning]
     assert words == [
