@@ -1,4 +1,4 @@
-"""A Streamlit app whose page does what no page of ours may do; `?fault=` says what."""
+"""A Streamlit app whose page does what no page of ours may do; `?faults=raise,image` says what."""
 
 import streamlit as st
 
@@ -12,9 +12,9 @@ FAULTS = {
     "none": "new Image().src = 'data:image/gif;base64,R0lGODlhAQABAAAAACw='",
 }
 
-fault = st.query_params.get("fault", "none")
+faults = st.query_params.get("faults", "none").split(",")
 # The line ends matter: text in one line with a slash in it is taken for a path.
-script = f"export default function() {{\n{FAULTS[fault]}\n}}\n"
+script = "\n".join(["export default function() {", *(FAULTS[fault] for fault in faults), "}", ""])
 st.components.v2.component("fault", html="<p>Faulty</p>", js=script)(key="fault")
-if fault == "exception":
+if "exception" in faults:
     raise RuntimeError("raised in the app")
