@@ -15,7 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Playwright, WebError
+from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Playwright, WebError, expect
+
+from viz.theme import Theme
 
 ROOT = Path(__file__).resolve().parents[2]
 FAILURES = Path(__file__).resolve().parent / "failures"  # screenshots of failed tests
@@ -199,6 +201,14 @@ def wait_idle(page: Page, quiet_ms: float = 150, timeout_ms: float = 30_000) -> 
     """
     page.evaluate("window.idleSince = undefined")
     page.wait_for_function(_IDLE, arg=quiet_ms, timeout=timeout_ms)
+
+
+def show_in(page: Page, theme: Theme) -> None:
+    """Have the browser wish for this theme from now on, and wait for the page in its colours."""
+    page.emulate_media(color_scheme=theme.kind)
+    red, green, blue = (int(theme.paper[i : i + 2], 16) for i in (1, 3, 5))
+    expect(page.get_by_test_id("stApp")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
+    wait_idle(page)
 
 
 def watch_drawing(chart: Locator) -> Callable[[], bool]:

@@ -9,7 +9,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.harness import PHONE, Server, wait_idle, watch_drawing
+from tests.browser.harness import PHONE, Server, show_in, wait_idle, watch_drawing
+from viz.theme import DARK, LIGHT
 
 Serve = Callable[..., Server]
 TEXT = "a robot must obey a robot"
@@ -41,11 +42,17 @@ def expect_param(page: Page, name: str, value: str) -> None:
 
 
 def test_typing_shows_the_tokens_while_the_box_keeps_the_focus(page: Page, server: Serve) -> None:
-    open_app(page, server)
+    open_app(page, server, query="2")
     box = page.get_by_label("Your text")
     box.fill("")
-    box.press_sequentially(f"{TEXT}, {TEXT}", delay=20)
+    box.press("Enter")
+    expect(page.get_by_text("type at least one character")).to_be_visible()
+    box.press_sequentially("a robot must", delay=120)  # the app hears of it on the way
+    expect(chips(page)).to_have_count(3)
+    expect(chips(page).nth(2)).to_be_checked()  # a new text opens at its last token
+    box.press_sequentially(f" obey a robot, {TEXT}", delay=20)
     expect(chips(page)).to_have_count(13)
+    expect(chips(page).nth(12)).to_be_checked()
     expect(box).to_be_focused()
     expect(box).to_have_value(f"{TEXT}, {TEXT}")
     expect_param(page, "text", f"{TEXT}, {TEXT}")
@@ -65,8 +72,14 @@ def test_stepping_with_the_keys_is_answered_by_the_browser_and_reaches_the_serve
     page.keyboard.press("ArrowLeft")
     expect_param(page, "query", "1")
 
+    chips(page).nth(3).click()
+    expect_param(page, "query", "4")
+    page.get_by_role("button", name=re.compile("play", re.IGNORECASE)).click()  # steps to the end
+    expect(chips(page).nth(5)).to_be_checked(timeout=15_000)
+    expect_param(page, "query", "6")
 
-def test_a_click_on_a_chip_redraws_the_bars_and_leaves_the_matrices(page: Page, server: Serve) -> None:
+
+def test_a_click_on_a_chip_redraws_the_bars_only_and_one_on_a_cell_names_the_pair(page: Page, server: Serve) -> None:
     open_app(page, server)
     untouched = watch_drawing(page.locator(".st-key-matrices .js-plotly-plot"))
     chips(page).nth(2).click()
@@ -75,6 +88,20 @@ def test_a_click_on_a_chip_redraws_the_bars_and_leaves_the_matrices(page: Page, 
     expect(page.locator(".st-key-bars").filter(has_text="query 3 ·must").first).to_be_visible()
     expect(page.locator(".st-key-vectors").filter(has_text="3 ·must").first).to_be_visible()
     assert untouched()
+
+    plot = page.locator(".st-key-matrices .js-plotly-plot")
+    plot.scroll_into_view_if_needed()
+    spot = plot.evaluate(
+        """plot => {
+            const { xaxis, yaxis, meta } = plot._fullLayout, tile = meta.tiles[2], box = plot.getBoundingClientRect();
+            return [box.x + xaxis._offset + xaxis.c2p(tile.x0 + 1), box.y + yaxis._offset + yaxis.c2p(tile.y0 + 4)];
+        }"""
+    )
+    page.mouse.move(*spot)
+    page.mouse.click(*spot)
+    expect_param(page, "query", "5")
+    expect(chips(page).nth(4)).to_be_checked()
+    expect(page.get_by_text(re.compile(r"query 5 “·a” reads key 2 “·robot”: 0\.\d+"))).to_be_visible()
 
 
 def test_back_and_forward_lead_to_pages_as_they_were_left(page: Page, server: Serve) -> None:
@@ -111,39 +138,6 @@ def test_back_brings_an_earlier_sentence_back(page: Page, server: Serve) -> None
     expect(chips(page)).to_have_count(6)
 
 
-def test_playing_steps_to_the_end(page: Page, server: Serve) -> None:
-    open_app(page, server, query="4")
-    page.get_by_role("button", name=re.compile("play", re.IGNORECASE)).click()
-    expect(chips(page).nth(5)).to_be_checked(timeout=15_000)
-    expect_param(page, "query", "6")
-
-
-def test_a_click_on_a_cell_chooses_its_query_and_names_the_pair(page: Page, server: Serve) -> None:
-    open_app(page, server, query="1")
-    plot = page.locator(".st-key-matrices .js-plotly-plot")
-    plot.scroll_into_view_if_needed()
-    spot = plot.evaluate(
-        """plot => {
-            const { xaxis, yaxis, meta } = plot._fullLayout, tile = meta.tiles[2], box = plot.getBoundingClientRect();
-            return [box.x + xaxis._offset + xaxis.c2p(tile.x0 + 1), box.y + yaxis._offset + yaxis.c2p(tile.y0 + 4)];
-        }"""
-    )
-    page.mouse.move(*spot)
-    page.mouse.click(*spot)
-    expect_param(page, "query", "5")
-    expect(chips(page).nth(4)).to_be_checked()
-    expect(page.get_by_text(re.compile(r"query 5 “·a” reads key 2 “·robot”: 0\.\d+"))).to_be_visible()
-
-
-def test_another_head_is_drawn_and_named(page: Page, server: Serve) -> None:
-    open_app(page, server)
-    page.get_by_role("radiogroup", name="Layer").get_by_role("radio", name="3").click()
-    page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="2").click()
-    expect(page.locator(".st-key-matrices").filter(has_text="L3H2").first).to_be_visible()
-    expect_param(page, "layer", "3")
-    expect_param(page, "head", "2")
-
-
 CHOOSERS = """() => {
   const row = document.querySelector('.st-key-choosers');
   const lines = (selector) => [...row.querySelectorAll(selector)].map((part) => part.getBoundingClientRect());
@@ -169,17 +163,20 @@ def test_choosers_stand_on_one_line(page: Page, server: Serve) -> None:
         assert box[1] - box[0] == pytest.approx(40, abs=0.5)
 
 
-def test_a_copied_link_opens_the_same_view(page: Page, server: Serve) -> None:
+def test_another_head_is_drawn_and_named_and_a_copied_link_opens_the_same_view(page: Page, server: Serve) -> None:
     open_app(page, server)
-    page.get_by_role("radiogroup", name="Layer").get_by_role("radio", name="2").click()
-    expect_param(page, "layer", "2")
+    page.get_by_role("radiogroup", name="Layer").get_by_role("radio", name="3").click()
+    page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="2").click()
+    expect(page.locator(".st-key-matrices").filter(has_text="L3H2").first).to_be_visible()
+    expect_param(page, "layer", "3")
+    expect_param(page, "head", "2")
     chips(page).nth(1).click()
     expect_param(page, "query", "2")
     link = page.url
     other = page.context.new_page()
     other.goto(link)
     expect(chips(other).nth(1)).to_be_checked(timeout=30_000)
-    expect(other.locator(".st-key-matrices").filter(has_text="L2H0").first).to_be_visible()
+    expect(other.locator(".st-key-matrices").filter(has_text="L3H2").first).to_be_visible()
     expect(other.get_by_label("Your text")).to_have_value(TEXT)
     page.reload()
     expect(chips(page).nth(1)).to_be_checked(timeout=30_000)
@@ -211,20 +208,17 @@ def chip_labels(page: Page) -> list[str]:
     return chips(page).locator(".chip bdi").all_text_contents()
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [PHONE])
-def test_a_phone_shows_everything_without_scrolling_sideways(page: Page, server: Serve, color_scheme: str) -> None:
+def test_a_phone_shows_everything_without_scrolling_sideways(page: Page, server: Serve) -> None:
     open_app(page, server, text="A robot must obey the orders given it by human beings.")
-    wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
-    assert wide <= PHONE[0]
-    columns = page.locator(".st-key-bars, .st-key-vectors").locator("xpath=ancestor::*[@data-testid='stColumn'][1]")
-    above, below = (column.bounding_box() for column in columns.all())
-    assert above is not None
-    assert below is not None
-    assert below["y"] - above["y"] - above["height"] < 20  # one below the other, but no hole between them
-    background = page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
-    light = sum(int(part) for part in re.findall(r"\d+", background)[:3]) / 3
-    assert (light > 200) == (color_scheme == "light")
+    for theme in (LIGHT, DARK):
+        show_in(page, theme)
+        assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= PHONE[0]
+        columns = page.locator(".st-key-bars, .st-key-vectors").locator("xpath=ancestor::*[@data-testid='stColumn'][1]")
+        above, below = (column.bounding_box() for column in columns.all())
+        assert above is not None
+        assert below is not None
+        assert below["y"] - above["y"] - above["height"] < 20  # one below the other, but no hole between them
     chips(page).nth(3).click()
     expect_param(page, "query", "4")
 
@@ -284,14 +278,3 @@ def test_a_text_that_the_box_cuts_off_says_so(page: Page, server: Serve) -> None
     expect(page.get_by_text(re.compile("The text has [0-9,]+ tokens"))).to_be_visible()
     box.fill("a robot")
     expect(page.get_by_text("no more fit in here")).to_have_count(0)
-
-
-def test_a_new_text_opens_at_its_last_token(page: Page, server: Serve) -> None:
-    open_app(page, server)
-    box = page.get_by_label("Your text")
-    box.fill("")
-    box.press("Enter")
-    expect(page.get_by_text("type at least one character")).to_be_visible()
-    box.press_sequentially("a robot must", delay=120)
-    expect(chips(page)).to_have_count(3)
-    expect(chips(page).nth(2)).to_be_checked()

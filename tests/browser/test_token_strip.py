@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.harness import PHONE, wait_idle
+from tests.browser.harness import PHONE, show_in, wait_idle
+from viz.theme import DARK, LIGHT
 
 # Collects the positions that the strip marks as chosen, in the order in which they appear.
 WATCH = """() => {
@@ -54,7 +55,7 @@ def open_strip(page, server) -> Callable[..., Strip]:
 # ---------------------------------------------------------------- what is shown
 
 
-def test_percentages_and_words_are_the_articles(open_strip):
+def test_percentages_shades_and_words_are_the_articles(open_strip):
     strip = open_strip()
     percentages = strip.page.locator(".percent").all_inner_texts()
     assert percentages[:9] == ["0.1%", "30%", "50%", "0.2%", "0.1%", "0.03%", "0.5%", "1%", "18%"]
@@ -65,6 +66,14 @@ def test_percentages_and_words_are_the_articles(open_strip):
     expect(strip.cells.nth(2)).to_have_attribute("aria-label", re.compile(r"token 3: .*·robot.*, L3H7 50\.00%"))
     expect(strip.cells.nth(7)).to_have_attribute("aria-label", re.compile(r"L3H7 1\.070%"))
     expect(strip.cells.nth(12)).to_have_attribute("aria-label", re.compile("masked"))
+    # A weight is the opacity of the key's colour.
+    shades = [
+        look.evaluate("e => Number(e.style.getPropertyValue('--w'))") for look in strip.page.locator(".look").all()
+    ]
+    assert shades[:9] == [0.001, 0.3, 0.5, 0.002, 0.001, 0, 0.005, 0.011, 0.18]
+    # A label is text and never markup.
+    expect(strip.cells.nth(9).locator("bdi")).to_have_text("<b>bold</b>")
+    assert strip.page.locator(".cell b").count() == 0
 
 
 def test_what_the_pointer_says_follows_the_chosen_token(open_strip):
@@ -76,12 +85,6 @@ def test_what_the_pointer_says_follows_the_chosen_token(open_strip):
     expect(strip.cells.nth(12)).to_have_attribute("title", re.compile(r"L3H7 [0-9.]+%"))
 
 
-def test_label_is_text_and_never_markup(open_strip):
-    strip = open_strip()
-    expect(strip.cells.nth(9).locator("bdi")).to_have_text("<b>bold</b>")
-    assert strip.page.locator(".cell b").count() == 0
-
-
 def test_parts_of_a_character_are_explained_where_there_are_some(open_strip):
     said = "is only a part of a character, which this vocabulary spells in several tokens."
     strip = open_strip(tokens=14)
@@ -91,14 +94,6 @@ def test_parts_of_a_character_are_explained_where_there_are_some(open_strip):
         assert ("only a part of a character" in (strip.cells.nth(cell).get_attribute("title") or "")) == told
     strip = open_strip(tokens=13)
     expect(strip.page.locator(".parts")).to_be_hidden()
-
-
-def test_weight_is_the_opacity_of_the_key_colour(open_strip):
-    strip = open_strip()
-    shades = [
-        look.evaluate("e => Number(e.style.getPropertyValue('--w'))") for look in strip.page.locator(".look").all()
-    ]
-    assert shades[:9] == [0.001, 0.3, 0.5, 0.002, 0.001, 0, 0.005, 0.011, 0.18]
 
 
 def test_two_heads_share_the_columns(open_strip):
@@ -122,14 +117,15 @@ def test_single_token(open_strip):
 
 
 @pytest.mark.parametrize("viewport", [PHONE])
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_fits_a_phone(open_strip, viewport, color_scheme):
+def test_fits_a_phone(open_strip, viewport):
     strip = open_strip(heads=2)
-    assert strip.page.evaluate("document.documentElement.scrollWidth") == viewport[0]
-    for button in ("Previous token", "Play: step through the tokens", "Next token"):
-        box = strip.button(button).bounding_box()
-        assert box is not None
-        assert min(box["width"], box["height"]) >= 44
+    for theme in (LIGHT, DARK):
+        show_in(strip.page, theme)
+        assert strip.page.evaluate("document.documentElement.scrollWidth") == viewport[0]
+        for button in ("Previous token", "Play: step through the tokens", "Next token"):
+            box = strip.button(button).bounding_box()
+            assert box is not None
+            assert min(box["width"], box["height"]) >= 44
 
 
 # ---------------------------------------------------------------- stepping
@@ -139,6 +135,8 @@ def test_click_arrows_home_and_end(open_strip):
     strip = open_strip()
     strip.cells.nth(4).click()
     strip.at(4)
+    wait_idle(strip.page)
+    assert "token 5:" in strip.page.evaluate(FOCUSED)  # the focus survives a rerun
     for key, query in (("ArrowRight", 5), ("ArrowLeft", 4), ("End", 14), ("ArrowRight", 14), ("Home", 0)):
         strip.page.keyboard.press(key)
         strip.at(query)
@@ -257,11 +255,3 @@ def test_new_text_shows_pythons_query_and_keeps_the_keyboard_working(open_strip)
     strip.cells.nth(12).click()
     strip.page.keyboard.press("ArrowRight")
     strip.at(13)
-
-
-def test_focus_survives_a_rerun(open_strip):
-    strip = open_strip()
-    strip.cells.nth(5).click()
-    strip.at(5)
-    wait_idle(strip.page)
-    assert "token 6:" in strip.page.evaluate(FOCUSED)

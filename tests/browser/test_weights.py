@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.harness import DESKTOP, PHONE, Server, wait_idle, watch_drawing
+from tests.browser.harness import DESKTOP, PHONE, Server, show_in, wait_idle, watch_drawing
+from viz.theme import DARK, LIGHT
 
 Serve = Callable[..., Server]
 TEXT = "a robot must obey a robot"
@@ -53,10 +54,11 @@ def test_another_layer_and_another_statistic_by_keyboard(page: Page, server: Ser
 
 
 @pytest.mark.parametrize("viewport", [PHONE])
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
 def test_a_phone_scrolls_charts_inside_their_frames(page: Page, server: Serve) -> None:
     open_weights(page, server)
-    assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
-    frame = page.locator(".st-key-block_weights .plot-frame")
-    assert frame.evaluate("frame => frame.scrollWidth > frame.clientWidth")
+    for theme in (LIGHT, DARK):
+        show_in(page, theme)
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
+        frame = page.locator(".st-key-block_weights .plot-frame")
+        assert frame.evaluate("frame => frame.scrollWidth > frame.clientWidth")
     expect(page.get_by_role("cell", name="124,439,808")).to_be_visible()
