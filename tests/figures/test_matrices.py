@@ -140,7 +140,7 @@ def test_long_texts_are_drawn_in_blocks_and_say_so(n):
 
 
 def test_colours_in_few_bytes_are_the_same_colours():
-    sample = head(160)
+    sample = head(80)
     np.testing.assert_array_equal(values_of(matrices(sample), 0), sample.scores)
     exact, few = cells(matrices(sample, numbers=True)), cells(matrices(sample))
     assert few.z.dtype == np.int16
