@@ -52,6 +52,7 @@ _WATCH = """() => {
   const options = { subtree: true, childList: true, attributes: true, characterData: true };
   const inChart = ({ target }) => {
     const element = target.nodeType === 1 ? target : target.parentElement;
+    if (element?.closest('[data-testid=stDataFrame]')) return false; // a table, which Streamlit paints on a canvas, too
     return element?.closest('.js-plotly-plot, canvas') || target.querySelector?.(':scope > canvas');
   };
   const inGrid = ({ target }) => target.getRootNode().querySelector?.('.overview canvas');

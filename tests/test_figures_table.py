@@ -240,7 +240,7 @@ def _(trace: Trace) -> None:
     figure = mask.training_examples(LABELS, theme=LIGHT)
     (points,) = (points for points in figure.data if (points.meta or {}).get("examples"))
     for row in range(trace.n_pos - 1):
-        assert points.text[row].endswith(f'its label: {row + 2} "{LABELS[row + 1]}"')
+        assert points.customdata[row] == f'{row + 2} "{LABELS[row + 1]}"'
 
 
 @checks(mask.mask_matrices)

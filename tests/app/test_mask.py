@@ -69,14 +69,17 @@ def test_the_four_matrices_are_the_heads_own(open_app: OpenApp, text: str, value
 def test_each_example_reads_its_beginning_and_its_label_follows(open_app: OpenApp) -> None:
     app = open_app("mask", text=TEXT)
     sentences = next(trace for trace in charts(app)["training"]["data"] if (trace.get("meta") or {}).get("examples"))
-    assert list(array(sentences["text"]))[:6] == [
-        'example 1 reads 1 "a"<br>its label: 2 "·robot"',
-        'example 2 reads 1 "a" to 2 "·robot"<br>its label: 3 "·must"',
-        'example 3 reads 1 "a" to 3 "·must"<br>its label: 4 "·obey"',
-        'example 4 reads 1 "a" to 4 "·obey"<br>its label: 5 "·a"',
-        'example 5 reads 1 "a" to 5 "·a"<br>its label: 6 "·robot"',
-        'example 6 reads 1 "a" to 6 "·robot"<br>its label: not in the text',
+    told = sentences["hovertemplate"].removesuffix("<extra></extra>")
+    parts = list(zip(array(sentences["text"]), array(sentences["customdata"]), array(sentences["y"]), strict=True))
+    assert [told.replace("%{text}", text).replace("%{customdata}", label) for text, label, _ in parts[:6]] == [
+        'reads 1 "a"<br>its label: 2 "·robot"',
+        'reads 1 "a" to 2 "·robot"<br>its label: 3 "·must"',
+        'reads 1 "a" to 3 "·must"<br>its label: 4 "·obey"',
+        'reads 1 "a" to 4 "·obey"<br>its label: 5 "·a"',
+        'reads 1 "a" to 5 "·a"<br>its label: 6 "·robot"',
+        'reads 1 "a" to 6 "·robot"<br>its label: not in the text',
     ]
+    assert [y for *_, y in parts] == [0, 1, 2, 3, 4, 5] * 2
     assert "6 tokens are 6 training examples" in said(app)
 
 

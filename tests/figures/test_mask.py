@@ -117,8 +117,8 @@ def test_row_i_reads_the_tokens_up_to_i_and_its_label_is_the_next(n):
     (points,) = (trace for trace in figure.data if (trace.meta or {}).get("examples"))
     assert len(points.text) == len(points.x) == (2 * n if n <= 256 else n)
     for row in range(n - 1):
-        assert points.text[row].endswith(f'its label: {row + 2} "{labels[row + 1]}"')
-    assert points.text[n - 1].endswith("not in the text")
+        assert points.customdata[row] == f'{row + 2} "{labels[row + 1]}"'
+    assert points.customdata[n - 1] == "not in the text"
     assert figure.layout.yaxis.ticktext[0].strip() == "example 1"
     assert len(figure.layout.xaxis.tickvals) <= 60
     assert figure.layout.height <= 560

@@ -155,8 +155,8 @@ def _area(outline: tuple[list[float], list[float]], colour: str, name: str, hatc
             "fillpattern": {"shape": "/", "size": 6, "solidity": 0.1, "fgcolor": hatch, "bgcolor": colour},
         }
     return go.Scatter(
-        x=outline[0],
-        y=outline[1],
+        x=np.array(outline[0], np.float32),
+        y=np.array(outline[1], np.float32),
         mode="lines",
         line={"width": 0},
         fill="toself",
@@ -209,22 +209,20 @@ def _texts(
 
 def _hover(labels: Sequence[str], middle: float) -> go.Scatter:
     """Points over the diagonal and the labels that say each example in words."""
-    sentences = []
-    for row in range(len(labels)):
-        reads = hover_name(0, labels[0]) + (f" to {hover_name(row, labels[row])}" if row else "")
-        label = hover_name(row + 1, labels[row + 1]) if row + 1 < len(labels) else "not in the text"
-        sentences.append(f"example {row + 1} reads {reads}<br>its label: {label}")
-    rows = list(range(len(labels)))
-    beside = [middle] * len(rows)
-    # In a long text the labels alone have points: the sentences are most of what this figure sends.
-    x, places = (beside, 1) if len(labels) > HOVERED_TOKENS else ([*rows, *beside], 2)
+    n = len(labels)
+    names = [hover_name(row, label) for row, label in enumerate(labels)]
+    read = [names[0], *(f"{names[0]} to {name}" for name in names[1:])]
+    rows, beside = np.arange(n, dtype=np.int16), np.full(n, middle, np.float32)
+    # In a long text the labels alone have points: their words are most of what this figure sends.
+    x, places = (beside, 1) if n > HOVERED_TOKENS else (np.concatenate([rows, beside]), 2)
     return go.Scatter(
         x=x,
-        y=rows * places,
-        text=sentences * places,
+        y=np.tile(rows, places),
+        text=read * places,
+        customdata=[*names[1:], "not in the text"] * places,
         mode="markers",
         marker={"size": 18, "opacity": 0},
-        hovertemplate="%{text}<extra></extra>",
+        hovertemplate="reads %{text}<br>its label: %{customdata}<extra></extra>",
         meta={"examples": True},
     )
 
