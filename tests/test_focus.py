@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 from viz.focus import LAST, MAX_CHARACTERS, MEAN, Focus, clean_text, head_name
 
+# The type check of a Focus looks at an item of `compare` picked at random.
+pytestmark = pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
+
 DEFAULT = Focus("headlight-mini", "A robot must obey.", head=(2, 3), query=4, compare=((1, 1),), start_token=True)
 HEADS = st.tuples(st.integers(0, 99), st.integers(0, 99))
 FOCUSES = st.builds(
