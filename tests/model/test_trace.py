@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
-
 import numpy as np
 import pytest
 import torch
 
-from model import attention
 from model.errors import CheckpointError, SelectionError, TextError
 from model.interventions import Changes, Link
 from model.trace import Trace, run_trace, shared_length
@@ -374,34 +370,3 @@ def test_numbers_beyond_fp32_are_named() -> None:
         network.h[1].attn.c_attn.weight *= 1e25
     with pytest.raises(CheckpointError, match="at the entry of layer 2"):
         run_trace(network, [1, 2, 3])
-
-
-# --- remembered ----------------------------------------------------------------------------------------------------
-
-
-def test_a_heads_matrices_are_derived_once(network, monkeypatch):
-    trace, derived = run_trace(network, IDS), []
-    for name in ("attn_scores", "softmax"):
-        make = getattr(attention, name)
-        monkeypatch.setattr(attention, name, lambda *a, name=name, make=make: derived.append(name) or make(*a))
-    for _ in range(2):
-        scores, masked, pattern = (getattr(trace, name)(1, 2) for name in ("attn_scores", "masked_scores", "pattern"))
-        _close(masked[4, :5], scores[4, :5])
-        _close(np.exp(masked[4, :5]) / np.exp(masked[4, :5]).sum(), pattern[4, :5])
-        assert not pattern.flags.writeable
-    assert derived == ["attn_scores", "softmax"]
-    assert not np.array_equal(trace.pattern(1, 1), trace.pattern(1, 2))  # another head is not taken for it,
-    changed = run_trace(network, IDS, changes=Changes(cuts=(Link(1, 2, 4, 0),)))
-    assert changed.pattern(1, 2)[4, 0] == 0 < trace.pattern(1, 2)[4, 0]  # nor another pass over the same text
-
-
-def test_the_logits_of_a_position_are_derived_once_and_do_not_hold_the_trace(network, monkeypatch):
-    trace, derived, logits = run_trace(network, IDS), [], network.logits
-    monkeypatch.setattr(network, "logits", lambda resid: derived.append(resid) or logits(resid))
-    assert trace.logits(3) is trace.logits(3)
-    assert trace.logits(4) is not trace.logits(3)
-    assert len(derived) == 2
-    gone = weakref.ref(trace)
-    del trace
-    gc.collect()
-    assert gone() is None
