@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz.components.address import keep_history
 from viz.components.plot import fetch_library
+from viz.components.theme_change import follow_theme
 from viz.garbage import spare_the_collector
 from viz.link import follow_address
 
@@ -45,6 +46,7 @@ st.html(
 )
 with st.container(key="unseen"):
     keep_history({tab_title(one.title): one.url_path for one in pages}, key="history")
+    follow_theme(key="theme")
     fetch_library(key="fetch_library")  # while torch is imported
 from viz.pages.shell import sentence  # noqa: E402 - imports torch, so not before the first text is on the screen
 

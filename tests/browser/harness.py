@@ -204,10 +204,12 @@ def wait_idle(page: Page, quiet_ms: float = 150, timeout_ms: float = 30_000) -> 
 
 
 def show_in(page: Page, theme: Theme) -> None:
-    """Have the browser wish for this theme from now on, and wait for the page in its colours."""
+    """Have the browser wish for this theme from now on, and wait for the page and its charts in its colours."""
     page.emulate_media(color_scheme=theme.kind)
     red, green, blue = (int(theme.paper[i : i + 2], 16) for i in (1, 3, 5))
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
+    drawn = "paper => [...document.querySelectorAll('.js-plotly-plot')].every(p => p.layout.paper_bgcolor === paper)"
+    page.wait_for_function(drawn, arg=theme.paper)
     wait_idle(page)
 
 

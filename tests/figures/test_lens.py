@@ -9,7 +9,7 @@ from tests.figures.samples import cells, values_of
 from viz.figures.contributions import head_contributions, other_contributions
 from viz.figures.data import data_of
 from viz.figures.lens import lens_table
-from viz.theme import DARK, LIGHT
+from viz.theme import DARK, LIGHT, colour_at, ink_on
 
 SHARES = np.array([[0.6, 0.2], [0.9, 0.00000001]])
 
@@ -41,7 +41,8 @@ def test_each_guess_stands_in_its_cell_with_its_probability(theme):
         (1, 1, "&lt;i&gt; &lt;0.001%"),
     ]
     assert len(figure.layout.shapes) == 2  # the final guess, outlined in both rows
-    assert words.textfont.color[0] != words.textfont.color[1]
+    inks = [ink_on(colour_at(theme.sequential, share)) for share in (0.6, 0.2, 0.9)]
+    assert list(words.textfont.color)[:3] == inks
     columns = {trace.meta["column"]: list(trace.text) for trace in figure.data if "column" in (trace.meta or {})}
     assert columns == {"probability": ["20.0%", "90.0%"], "its rank": ["2", "1"], "entropy, bits": ["1.50", "0.25"]}
     assert list(figure.layout.yaxis.ticktext) == ["embeddings", "layer 0 = output"]

@@ -14,7 +14,7 @@ from viz.figures.data import Table, with_data
 from viz.figures.frames import frame
 from viz.figures.labels import plain, shorten, text_width
 from viz.figures.look import base_layout
-from viz.theme import Theme, mix
+from viz.theme import Theme, colour_at, ink_on
 
 _LENS_ROW, _LENS_TOP = 30, 44
 _GUESS, _NUMBER = 118, 78
@@ -57,14 +57,13 @@ def lens_table(
         meta={"cells": True},
     )
     places = [(row, rank) for row in range(n_rows) for rank in range(n_guesses)]
-    # Dark words on pale cells, pale words on strong ones, in both themes.
-    strong = theme.paper if theme.kind == "light" else mix(theme.zero, "#000000", 0.4)
+    inks = [ink_on(colour_at(theme.sequential, min(max(float(shares[place]), 0.0), 1.0))) for place in places]
     words = go.Scatter(
         x=[rank for _, rank in places],
         y=[row for row, _ in places],
         text=[_guess(guesses[row][rank], shares[row, rank], bool(is_final[row, rank])) for row, rank in places],
         mode="text",
-        textfont={"size": 12, "color": [strong if shares[place] > 0.55 else theme.text for place in places]},
+        textfont={"size": 12, "color": inks},
         hoverinfo="skip",
         meta={"guesses": True},
     )

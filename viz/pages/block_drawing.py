@@ -137,9 +137,10 @@ def _score(scene: Scene) -> Vectors:
         scene.steps.q[scene.head], table.k, keys=table.keys, query=query, labels=labels, theme=theme()
     )
     chart(figure, key="block_keys", alt="The query and the keys it is compared with")
+    scores, weights = (of(scene.layer, scene.head)[query] for of in (trace.attn_scores, trace.pattern))
     bars = token_bars(
-        trace.attn_scores(scene.layer, scene.head)[query],
-        trace.pattern(scene.layer, scene.head)[query],
+        scores,
+        weights,
         labels=labels,
         query=query,
         names=[head_name((scene.layer, scene.head))],
@@ -147,7 +148,9 @@ def _score(scene: Scene) -> Vectors:
         width=_PAGE_WIDTH,
     )
     chart(bars, key="block_bars", alt="Scores and softmax weights of the chosen token for every key")
-    named = {f"k {position_label(int(i), labels[i])}": row for i, row in zip(table.keys, table.k, strict=True)}
+    keys = table.keys.tolist()
+    tokens = [f"{position_label(i, labels[i])}: score {scores[i]:.4g}, weight {weights[i]:.4g}" for i in keys]
+    named = {f"k {token}": row for token, row in zip(tokens, table.k, strict=True)}
     return {f"q {scene.token}": scene.steps.q[scene.head]} | named
 
 
@@ -168,7 +171,8 @@ def _sum(scene: Scene) -> Vectors:
     )
     chart(figure, key="block_sum", alt="Value vectors, weights, weighted values, and their sum")
     tokens = [position_label(int(i), labels[i]) for i in table.keys]
-    values = {f"v {token}": row for token, row in zip(tokens, table.values, strict=True)}
+    weights = [f"{weight:.4g}" for weight in table.weights]
+    values = {f"v {token}: weight {w}": row for token, w, row in zip(tokens, weights, table.values, strict=True)}
     weighted = {f"weighted {token}": row for token, row in zip(tokens, table.weighted, strict=True)}
     others = {f"weighted {table.n_rest:,} others": table.rest} if table.n_rest else {}
     return {"z": z, "sum": table.total} | values | weighted | others

@@ -69,7 +69,7 @@ def _qkv(config: GPT2Config, layer: int) -> str:
     d = config.d_model
     return (
         f"x ({d:,}) × `attn.c_attn.weight` ({d:,} × {3 * d:,}) + `attn.c_attn.bias` ({3 * d:,}) gives :violet[query], "
-        f":orange[key] and :blue[value] side by side ({d:,} each). The article leaves out the bias."
+        f":orange[key] and :blue[value] side by side ({d:,} each). The bias is not drawn in the article."
     )
 
 

@@ -64,8 +64,9 @@ def matrices(
             st.session_state[memory] = (text, cell)
             set_focus(get_focus().with_query(query))
 
+    above = st.container()  # there or not, so that part and whole stand in one place: the one goes as the other comes
     if near is not None:
-        st.button(
+        above.button(
             "Back to the whole matrices",
             key=f"{key}_whole",
             icon=":material/zoom_out_map:",

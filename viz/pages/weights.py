@@ -64,7 +64,7 @@ def matrices_section(view: View, table: ParameterTable) -> None:
         chart(figure, key="stack", alt=alt, heads=[])
         st.caption(
             "A token's vector rises through all of it. Not drawn, but in the table below: every matrix's bias and each "
-            "block's two LayerNorms. The last LayerNorm, `ln_f`, and the way out are not drawn in the article."
+            "block's two LayerNorms. The last LayerNorm, `ln_f`, is not drawn in the article."
         )
     with right:
         st.subheader(f"Block {layer}", anchor=False)
