@@ -45,7 +45,7 @@ def next_token_bars(
     n = len(own)
     lengths = np.where(kept, final, tempered)
     longest = max(float(lengths.max()), float(own.max()))
-    limit = 1.5 * longest
+    limit = (1.5 if actual is None or actual != chosen else 2.0) * longest  # beside the bar is room for its words
     others = ["all others"] if n_rest else []
     hover = [
         f'"{plain(label)}"<br>logit {logit:.4g}<br>the model\'s own probability {share(p)}'

@@ -68,12 +68,12 @@ def _strips(
 def _addition(scene: Scene, sum_of: Addition, names: tuple[str, str, str], scales: tuple[str, str, str]) -> Vectors:
     parts = (sum_of.first, sum_of.second, sum_of.out)
     strips = [Strip(*strip) for strip in zip(names, scales, parts, strict=True)]
-    return _strips(scene, strips, key="block_strips", alt=" plus ".join(names[:2]) + f" is {names[2]}", shared=True)
+    return _strips(scene, strips, key="block_strips", alt=f"{names[0]} {names[1]} {names[2]}", shared=True)
 
 
 def _input(scene: Scene) -> Vectors:
     if scene.layer == 0:
-        names = (f"wte: {scene.token}", f"wpe: position {scene.query + 1}", "= resid_pre, the sum")
+        names = (f"wte: {scene.token}", f"+ wpe: position {scene.query + 1}", "= resid_pre, the sum")
     else:
         below = scene.layer - 1
         names = (f"resid_mid of layer {below}", f"+ mlp_out of layer {below}", "= resid_pre, the sum")

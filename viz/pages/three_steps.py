@@ -70,6 +70,15 @@ class Work:
         return f"{self.query + 1} “{as_text(self.view.labels[self.query])}”"
 
 
+@st.fragment
+def steps_section(view: View) -> None:
+    """All below the head's choosers: another step, or the mask on or off, reruns this and nothing else."""
+    steps, causal = controls()
+    token_section(view, steps, causal, creation_difference(view) if 1 in steps else None)
+    if steps == (1,):
+        head_section(view)
+
+
 def controls() -> tuple[tuple[int, ...], bool]:
     """The steps to show, and whether the mask is on."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
@@ -277,10 +286,7 @@ def page() -> None:
     """Draw the page."""
     view = open_view(SETTINGS)
     if view is not None:
-        steps, causal = controls()
-        token_section(view, steps, causal, creation_difference(view) if 1 in steps else None)
-        if steps == (1,):
-            head_section(view)
+        steps_section(view)
 
 
 if __name__ == "__main__":
