@@ -168,7 +168,8 @@ def test_no_text_is_told_and_nothing_else_is_drawn(open_app: OpenApp) -> None:
         "headlight_address",
         "headlight_plot",
         "headlight_sentence_box",
-    ]  # the first two show nothing
+        "headlight_theme_change",
+    ]  # of these the box alone shows anything
 
 
 def test_one_token_has_dashes_and_no_undefined_numbers(open_app: OpenApp) -> None:
