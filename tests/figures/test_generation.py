@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from viz.figures.blocks import starts_of, strongest
 from viz.figures.generation import MOST_TOKENS, cache_stack, shown_tokens
+from viz.figures.labels import text_width
 from viz.figures.next_token import next_token_bars, share
+from viz.figures.tiles import min_width
 from viz.theme import DARK, LIGHT
 
 
@@ -149,6 +153,16 @@ def test_no_upright_line_runs_through_the_words():
     assert list(bar(figure, kept=False).text) == [""]
     np.testing.assert_array_equal(marks.x, [0.4, 0.41, 0.3])
     assert list(marks.text) == ["", "40.0%<b></b>", "20.0% cut<b></b>"]
+
+
+@pytest.mark.parametrize(("first", "chosen", "actual"), [(0.9997, 0, 0), (0.9997, 0, 1), (0.5, 0, 1), (0.3, 0, None)])
+def test_there_is_room_for_the_words_behind_each_bar(first, chosen, actual):
+    figure = bars([first, 0.29 * first], chosen=chosen, actual=actual)
+    margin = figure.layout.margin
+    scale = (min_width(figure) - margin.l - margin.r) / figure.layout.xaxis.range[1]
+    seen = bar(figure, kept=True)
+    for length, text in zip(seen.x, seen.text, strict=True):
+        assert (figure.layout.xaxis.range[1] - length) * scale >= text_width(re.sub("</?b>", "", text))
 
 
 def test_all_others_are_one_bar_drawn_to_scale_where_it_fits():

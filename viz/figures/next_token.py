@@ -15,7 +15,9 @@ from viz.figures.labels import plain, shorten, text_width
 from viz.figures.look import base_layout
 from viz.theme import Theme
 
-_BAR_HEIGHT, _TITLE = 19, 46
+_BAR_HEIGHT, _TITLE, _RIGHT = 19, 46, 8
+MIN_WIDTH = 360
+"""In pixels, where no bar's words need more: as wide as a phone."""
 
 
 def next_token_bars(
@@ -45,7 +47,7 @@ def next_token_bars(
     n = len(own)
     lengths = np.where(kept, final, tempered)
     longest = max(float(lengths.max()), float(own.max()))
-    limit = (1.5 if actual is None or actual != chosen else 2.0) * longest  # beside the bar is room for its words
+    limit = 1.5 * longest
     others = ["all others"] if n_rest else []
     hover = [
         f'"{plain(label)}"<br>logit {logit:.4g}<br>the model\'s own probability {share(p)}'
@@ -54,7 +56,7 @@ def next_token_bars(
     ]
     notes = {rank: "  ◀ chosen" for rank in [chosen] if rank is not None}
     if actual is not None:
-        notes[actual] = notes.get(actual, "") + "  ← in the text"
+        notes[actual] = notes[actual] + ", in the text" if actual in notes else "  ← in the text"
     texts = [
         f"{share(length)}{'' if keep else ' cut'}<b>{notes.get(rank, '')}</b>"
         for rank, (length, keep) in enumerate(zip(lengths, kept, strict=True))
@@ -93,6 +95,10 @@ def next_token_bars(
     title += f'<span style="font-size:12px;color:{theme.muted}">{below}</span>'
     names = [plain(shorten(label)) for label in labels] + others
     left = min(140.0, max(text_width(name, 13) for name in names) + 12)
+    behind = [1.08 * text_width(text.replace("<b>", "").replace("</b>", "")) + 12 for text in texts]  # bold is wider
+    room = max(MIN_WIDTH - left - _RIGHT, 1.6 * max(behind))
+    ends = [max(bar, p) * room / (room - words) for bar, p, words in zip(lengths, own, behind, strict=True)]
+    end = float(max(1.55 * longest, *ends))  # so that each bar has room for its words behind it
     columns = ("token", "logit", "own probability", "before the cuts", "drawn with", "kept")
     together = [("all others", None, rest[0], None, rest[1], None)] if n_rest else []
     figure = go.Figure(
@@ -100,11 +106,11 @@ def next_token_bars(
         base_layout(theme)
         | {
             "height": _BAR_HEIGHT * len(names) + 30 + _TITLE,
-            "margin": {"l": left, "r": 8, "t": _TITLE, "b": 30, "pad": 4},
+            "margin": {"l": left, "r": _RIGHT, "t": _TITLE, "b": 30, "pad": 4},
             "barmode": "overlay",
             "bargap": 0.22,
             "xaxis": {
-                "range": [0, (1.55 if actual is None else 2.0) * longest],
+                "range": [0, end],
                 "tickformat": ".3~%",
                 # The room for the words at the bars' ends reaches beyond 100%; the scale does not.
                 **({"tickvals": [0, 0.5, 1]} if longest > 0.5 else {"nticks": 5}),
@@ -141,7 +147,7 @@ def next_token_bars(
                     "text": title,
                 },
             ],
-            "meta": {"min_width": 320 if actual is None else 430},  # with room for the words behind its bar
+            "meta": {"min_width": round(left + room + _RIGHT)},
         },
     )
     shown = (logits, own, tempered, final, kept)
