@@ -24,7 +24,7 @@ from urllib.parse import urlencode, urlsplit
 
 from playwright.sync_api import Browser, sync_playwright
 
-from model.library import FOLDERS_VARIABLE
+from model.files.library import FOLDERS_VARIABLE
 from tests.browser.harness import CHROMIUM_ARGS, ROOT, Server, find_chromium, wait_idle
 
 SENTENCE = "A robot must obey the orders given it by human beings except where such orders would conflict"
@@ -159,8 +159,8 @@ def write_model(folder: Path) -> None:
     import torch
     from safetensors.torch import save_file
 
-    from model.gpt2 import GPT2
-    from model.parameters import GPT2_SMALL
+    from model.network.gpt2 import GPT2
+    from model.network.parameters import GPT2_SMALL
 
     torch.manual_seed(0)
     network = GPT2(GPT2_SMALL)

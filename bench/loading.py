@@ -19,9 +19,9 @@ from typing import Any
 import model  # noqa: F401 - before torch: it sets how idle threads wait
 from bench import models
 from bench.clock import RUNS, resident_bytes
-from model.parameters import GPT2_SMALL
-from model.trace import run_trace
-from model.weights import load_weights
+from model.files.weights import load_weights
+from model.network.parameters import GPT2_SMALL
+from model.trace.trace import run_trace
 
 LENGTH = 64  # tokens of the pass under load: so short that threads wait for each other most of the time
 _SPIN = "while True: pass"

@@ -15,11 +15,11 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.checkpoint import WEIGHTS_FILE
-from model.config import CONFIG_FILE, GPT2Config
-from model.gpt2 import GPT2
-from model.parameters import GPT2_SMALL
-from model.trace import Trace, run_trace
+from model.files.checkpoint import WEIGHTS_FILE
+from model.network.config import CONFIG_FILE, GPT2Config
+from model.network.gpt2 import GPT2
+from model.network.parameters import GPT2_SMALL
+from model.trace.trace import Trace, run_trace
 
 Contestant = Callable[[list[int]], Any]
 

@@ -20,8 +20,8 @@ import torch
 
 from bench import models
 from bench.clock import RUNS, alternated, medians
-from model.thumbnails import thumbnails
-from model.trace import Trace, run_trace
+from model.heads.thumbnails import thumbnails
+from model.trace.trace import Trace, run_trace
 
 APPENDED = (16, 64, 256, 1023)
 DERIVED = (16, 64, 256, 1024)

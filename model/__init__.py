@@ -6,15 +6,15 @@
 >>> weights = trace.pattern(layer=0, head=3)  # what each token (row) gives to each token (column)
 """
 
-from model import openmp  # noqa: F401 - before anything imports torch
+from model.network import openmp  # noqa: F401 - before anything imports torch
 
 # isort: split
-from model.checkpoint import LoadedModel, load_model
-from model.config import GPT2Config
 from model.errors import CheckpointError, ConfigError, HeadlightError, SelectionError, TextError, TokenizerError
-from model.gpt2 import GPT2
-from model.tokenizer import Token, Tokenizer
-from model.trace import Trace, run_trace
+from model.files.checkpoint import LoadedModel, load_model
+from model.network.config import GPT2Config
+from model.network.gpt2 import GPT2
+from model.text.tokenizer import Token, Tokenizer
+from model.trace.trace import Trace, run_trace
 
 __all__ = [
     "GPT2",

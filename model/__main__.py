@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from model.checkpoint import EMBEDDED, load_model
 from model.errors import HeadlightError, TextError
-from model.trace import run_trace
-from model.trace_file import PARTS, USUAL_PARTS, contents_of, megabytes, save_trace
+from model.files.checkpoint import EMBEDDED, load_model
+from model.trace.file import PARTS, USUAL_PARTS, contents_of, megabytes, save_trace
+from model.trace.trace import run_trace
 
 _TRACE = """\
 Run a model over a text and write all it computed on the way into one .safetensors file.

@@ -11,9 +11,9 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from model.config import GPT2Config
-from model.gpt2 import GPT2
-from model.tokenizer import Tokenizer
+from model.network.config import GPT2Config
+from model.network.gpt2 import GPT2
+from model.text.tokenizer import Tokenizer
 
 # Tokens of the reduced vocabulary beside the 256 bytes; each is merged from two that stand before it.
 PIECES = (b" t", b"he", b" the", b" a", b"ro", b"bo", b"bot", b"robot", b" r", b"obot", b" robot", b"in", b"er", b" o")

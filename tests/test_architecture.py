@@ -15,16 +15,24 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 330  # lines; a file that grows beyond it has more than one subject
 
+# The rooms of `model`, from the ground up: a room may import those before it, never one behind it. A room is a package,
+# or a module that stands by itself. `errors` is everybody's; `__init__` and `__main__` stand above all.
+MODEL_ROOMS = ("errors", "network", "text", "files", "changes", "trace", "steps", "heads", "logits", "training")
+# The same for `viz`. A page may import no other page.
+VIZ_ROOMS = ("text", "theme", "figures", "state", "components", "shell", "pages")
+
 # What each part may not reach, neither itself nor through the parts of `viz` that it imports.
 NOT_REACHED = {
     "model": {"viz", "app", "streamlit", "plotly"},
-    "viz.figures": {"model", "app", "streamlit", "torch", "viz.components", "viz.focus", "viz.pages"},
-    "viz.components": {"model", "app", "plotly", "torch", "viz.figures", "viz.focus", "viz.pages"},
-    "viz.focus": {"app", "plotly", "torch", "viz.components", "viz.figures", "viz.pages"},
-    "viz.theme": {"model", "app", "streamlit", "torch", "viz.components", "viz.figures", "viz.focus", "viz.pages"},
+    "viz.text": {"app", "streamlit", "plotly", "torch"},
+    "viz.theme": {"model", "app", "streamlit", "torch"},
+    "viz.figures": {"app", "streamlit", "torch"},
+    "viz.components": {"model", "app", "plotly", "torch"},
 }
+# Figures that one page alone draws stand in its folder, in files that begin with this word.
+PAGE_FIGURES = re.compile(r"viz\.pages\.\w+\.figure\w*")
 # What each part may not import itself: pages bring model and figures together and compute nothing.
-NOT_IMPORTED = {"viz.pages": {"app", "torch"}}
+NOT_IMPORTED = {"viz.pages": {"app", "torch"}, "viz.shell": {"app", "torch"}}
 
 
 def module_name(file: Path, root: Path) -> str:
@@ -43,8 +51,22 @@ def imports_of(file: Path, root: Path) -> set[str]:
     package = module_name(file, root).split(".")
     if file.name != "__init__.py":
         package.pop()
+    return _named(ast.parse(file.read_text(encoding="utf-8")), package)
+
+
+def types_only(file: Path, root: Path) -> set[str]:
+    """The modules that `file` imports under `if TYPE_CHECKING:`, for annotations."""
+    blocks = [
+        node
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    return {name for block in blocks for name in _named(block, module_name(file, root).split(".")[:-1])}
+
+
+def _named(tree: ast.AST, package: list[str]) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -71,11 +93,35 @@ def breaches(root: Path) -> Iterator[str]:
                 for name in sorted(imports[module]):
                     if any(is_within(name, other) for other in forbidden):
                         yield f"{module} imports {name}"
+        yield from _room_breaches(module, imports[module])
+        if is_within(module, "viz.figures") or PAGE_FIGURES.fullmatch(module):
+            # They may know the model's types, so that a function takes one object in place of many arrays.
+            at_run_time = imports[module] - types_only(files[module], root)
+            yield from (f"{module} imports {name}" for name in sorted(at_run_time) if is_within(name, "model"))
         for package, forbidden in NOT_REACHED.items():
-            if is_within(module, package):
+            if is_within(module, package) or (package == "viz.figures" and PAGE_FIGURES.fullmatch(module)):
                 for path in _paths(module, imports):
                     if any(is_within(path[-1], other) for other in forbidden):
                         yield " imports ".join(path)
+
+
+def _room_breaches(module: str, imported: set[str]) -> Iterator[str]:
+    """Each import of a room that lies above the module's own, or of another page."""
+    for house, rooms in (("model", MODEL_ROOMS), ("viz", VIZ_ROOMS)):
+        if is_within(module, house) and (room := _room(module)) in rooms:
+            above = rooms[rooms.index(room) + 1 :]
+            yield from (f"{module} imports {name}" for name in sorted(imported) if _room(name, house) in above)
+    if module.startswith("viz.pages.") and module.count(".") > 2:
+        others = {
+            name for name in imported if name.startswith("viz.pages.") and name.split(".")[2] != module.split(".")[2]
+        }
+        yield from (f"{module} imports {name}" for name in sorted(others))
+
+
+def _room(module: str, house: str | None = None) -> str | None:
+    """The second part of a module's name, in `house` alone where one is given."""
+    first, _, rest = module.partition(".")
+    return rest.partition(".")[0] if rest and house in (None, first) else None
 
 
 def _paths(module: str, imports: dict[str, set[str]]) -> Iterator[list[str]]:
@@ -103,7 +149,11 @@ def test_imports_follow_the_design():
         ("viz/figures/bars.py", "from viz import labels", "viz.figures.bars imports viz.labels imports streamlit"),
         ("viz/components/strip.py", "import plotly.graph_objects as go", "imports plotly.graph_objects"),
         ("viz/pages/home.py", "def show():\n    import torch", "viz.pages.home imports torch"),
-        ("model/heads.py", "if TYPE_CHECKING:\n    import viz.theme", "model.heads imports viz.theme"),
+        (
+            "model/heads/measures.py",
+            "if TYPE_CHECKING:\n    import viz.theme",
+            "model.heads.measures imports viz.theme",
+        ),
     ],
 )
 def test_forbidden_import_is_found(tmp_path, file, line, breach):

@@ -16,19 +16,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from model import block_steps, masking, parameters, sampling
-from model.gpt2 import GPT2
-from model.trace import Trace, run_trace
-from tests.figures.samples import hover_traces, values_of
+from model.logits import sampling
+from model.network import parameters
+from model.network.gpt2 import GPT2
+from model.steps import block as block_steps
+from model.steps import masking
+from model.trace.trace import Trace, run_trace
 from tests.models import random_network
+from tests.viz.figures.samples import hover_traces, values_of
 from viz.components import token_strip as strip_module
 from viz.components.token_strip import StripHead, token_strip
-from viz.figures import block, block_weight, mask, three_steps, weights
 from viz.figures.bars import token_bars
-from viz.figures.generation import cache_stack
 from viz.figures.next_token import next_token_bars
-from viz.figures.paths import steps_map
-from viz.figures.stack import stack_diagram
+from viz.pages.block import figure_strips as block
+from viz.pages.block import figure_weight as block_weight
+from viz.pages.generation.figures import cache_stack
+from viz.pages.mask import figures as mask
+from viz.pages.three_steps import figure_steps as three_steps
+from viz.pages.three_steps.figure_map import steps_map
+from viz.pages.weights import figure_weights as weights
+from viz.pages.weights.figure_stack import stack_diagram
 from viz.theme import LIGHT
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -92,7 +99,7 @@ def called_in(file: Path) -> Iterator[str]:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.figure)
 def test_a_figure_is_drawn_by_its_page(row: Row) -> None:
     page = ROOT / row.file
-    files = [page, *page.parent.glob(f"{page.stem}_*.py"), *(page.parent / name for name in SHARED)]
+    files = [*page.parent.glob("*.py"), *(ROOT / "viz" / "shell" / name for name in SHARED)]
     called = {name for file in files for name in called_in(file)}
     assert set(row.functions) <= called
     for function in row.functions:

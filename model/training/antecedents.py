@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.gpt2 import GPT2
-from model.tokenizer import Tokenizer
+from model.network.gpt2 import GPT2
+from model.text.tokenizer import Tokenizer
 from model.training.coreference import CoreferenceExample, Span, tokens_of
 from model.training.measures import best_head, patterns
 

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.checkpoint import LoadedModel, load_folder
 from model.errors import HeadlightError
+from model.files.checkpoint import LoadedModel, load_folder
 from model.training import measures
 from model.training.antecedents import coreference
 from model.training.batches import Corpus, describe_data

@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from model import attention
+from model.network import attention
 from model.training.batches import IGNORED
 from model.training.habits import Guided, Habit
 

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.gpt2 import GPT2
+from model.network.gpt2 import GPT2
 from model.training.batches import IGNORED
 
 CHUNK = 256  # rows at a time: 256 x 8192 logits in float32 are 8 MB

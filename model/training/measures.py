@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model import heads
-from model.gpt2 import GPT2
+from model.heads import measures as heads
+from model.network.gpt2 import GPT2
 
 SCORES = ("previous_token", "induction", "duplicate_token", "first_token")
 

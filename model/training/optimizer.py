@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from model.gpt2 import GPT2
+from model.network.gpt2 import GPT2
 from model.training.settings import Optimizing
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.checkpoint import VOCABULARY_FILE
-from model.config import GPT2Config
 from model.errors import CheckpointError
-from model.gpt2 import GPT2
+from model.files.checkpoint import VOCABULARY_FILE
+from model.network.config import GPT2Config
+from model.network.gpt2 import GPT2
 from model.training import measures
 from model.training.batches import IGNORED, Batch, Corpus, make_batch
 from model.training.checkpoints import NAME, STABLE, Checkpoint, Progress, load_checkpoint, save_checkpoint

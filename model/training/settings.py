@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model.config import GPT2Config
 from model.errors import ConfigError
+from model.network.config import GPT2Config
 from model.training.habits import HABITS, Guided
 
 REPEATS = "repeats"  # the source that is made on the fly instead of read

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
-from model.gpt2 import GPT2
+from model.network.gpt2 import GPT2
 from model.training.batches import Corpus
 
 BATCH = 8  # windows at a time

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Download, Locator, Page, expect
 
-from model.trace_file import read_trace
+from model.trace.file import read_trace
 from tests.browser.harness import Server, wait_idle
 from viz.theme import DARK
 

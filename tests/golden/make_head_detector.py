@@ -1,7 +1,7 @@
 """Make `head_detector.json`: what TransformerLens' own `detect_head` finds in the heads of a small random GPT-2.
 
-The tests compare `model.heads` with that file, so that they need not install the package. To make it again, from the
-project's root, in an environment of its own:
+The tests compare `model.heads.measures` with that file, so that they need not install the package. To make it again,
+from the project's root, in an environment of its own:
 
     python -m venv /tmp/golden
     /tmp/golden/bin/pip install torch==2.13.0 transformer_lens==4.3.0 tiktoken==0.14.0

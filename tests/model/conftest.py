@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from model.gpt2 import GPT2
-from model.tokenizer import Tokenizer
-from model.trace import Trace, run_trace
+from model.network.gpt2 import GPT2
+from model.text.tokenizer import Tokenizer
+from model.trace.trace import Trace, run_trace
 from tests.models import random_network
 
 IDS = (5, 17, 260, 5, 17, 260, 99, 0, 263, 5)

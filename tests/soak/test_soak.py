@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from model.config import GPT2Config
+from model.network.config import GPT2Config
 from tests.browser.harness import Server
 from tests.soak.soak import Crowd, Memory, Waits, many_at_once, one_types_on, share, type_on_and_leave
 from tests.soak.visitor import run

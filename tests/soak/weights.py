@@ -7,8 +7,8 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
-from model.config import GPT2Config
-from model.gpt2 import GPT2
+from model.network.config import GPT2Config
+from model.network.gpt2 import GPT2
 
 GPT2_SMALL = GPT2Config(n_layers=12, n_heads=12, d_model=768, n_ctx=1024, d_vocab=50257, d_mlp=3072)
 

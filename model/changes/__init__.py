@@ -1,0 +1,1 @@
+"""Changes of a pass through its tap: heads switched off, links cut."""

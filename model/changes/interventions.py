@@ -1,0 +1,189 @@
+"""Changes to a pass: heads switched off, single query -> key links cut. Made through the network's one tap.
+
+The network itself is never touched: `Changes.tap` replaces what a head hands on, and everything after it is computed
+from that. Sources: switching off by zero, Michel et al. 2019, "Are Sixteen Heads Really Better than One?"; by a mean,
+Wang et al. 2022, "Interpretability in the Wild"; cutting links, Geva et al. 2023, "Dissecting Recall of Factual
+Associations in Auto-Regressive Language Models" ("attention knockout").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from model.errors import SelectionError
+from model.network import attention
+from model.network.config import GPT2Config
+from model.network.gpt2 import Tap
+
+Way = Literal["zero", "mean"]
+
+
+class Off(NamedTuple):
+    """A head whose output z is replaced: by zeros, or at every position by z's mean over the text's positions."""
+
+    layer: int
+    head: int
+    way: Way
+
+
+class Link(NamedTuple):
+    """What one query reads of one key in one head; positions from 0."""
+
+    layer: int
+    head: int
+    query: int
+    key: int
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Heads that are off (each once; the last word counts) and links that are cut. False if there are none.
+
+    A cut link's weight becomes 0. With `renormalise` the row's other weights are the softmax without that key, so they
+    add up to 1 again; else they stay as they were. A row whose every key is cut is all 0 either way. Cuts come before
+    the mean: a head that is both hands on the mean of what its cut weights give.
+    """
+
+    off: tuple[Off, ...] = ()
+    cuts: tuple[Link, ...] = ()
+    renormalise: bool = False
+
+    def __post_init__(self) -> None:
+        heads = {(layer, head): Off(layer, head, way) for layer, head, way in self.off}
+        object.__setattr__(self, "off", tuple(sorted(heads.values())))
+        object.__setattr__(self, "cuts", tuple(sorted({Link(*cut) for cut in self.cuts})))
+
+    def __bool__(self) -> bool:
+        return bool(self.off or self.cuts)
+
+    @property
+    def first_layer(self) -> int:
+        """The first layer in which something is changed.
+
+        Raises:
+            SelectionError: nothing is changed.
+        """
+        if not self:
+            raise SelectionError("Nothing is changed, so no layer is the first; switch off a head or cut a link.")
+        return min([off.layer for off in self.off] + [cut.layer for cut in self.cuts])
+
+    def way_of(self, layer: int, head: int) -> Way | None:
+        """How the head is switched off; None if it is on."""
+        return next((off.way for off in self.off if off[:2] == (layer, head)), None)
+
+    def keys_cut(self, layer: int, head: int) -> dict[int, list[int]]:
+        """The keys that are cut in the head, for each query that loses any."""
+        found: dict[int, list[int]] = {}
+        for cut in self.cuts:
+            if cut[:2] == (layer, head):
+                found.setdefault(cut.query, []).append(cut.key)
+        return found
+
+    # --- other changes, made of these ------------------------------------------------------------------------------
+
+    def with_off(self, layer: int, head: int, way: Way | None) -> Changes:
+        """The same with the head off in this way, or on."""
+        others = tuple(off for off in self.off if off[:2] != (layer, head))
+        return replace(self, off=others if way is None else (*others, Off(layer, head, way)))
+
+    def with_cuts(self, cuts: Iterable[Link]) -> Changes:
+        """The same with these links cut and no others."""
+        return replace(self, cuts=tuple(cuts))
+
+    def with_renormalise(self, on: bool) -> Changes:
+        """The same with the rows of cut links renormalised, or not."""
+        return replace(self, renormalise=on)
+
+    def moved(self, positions: int) -> Changes:
+        """The same with every link that many positions further: tokens were put in front (below 0: taken away)."""
+        return self.with_cuts(Link(c.layer, c.head, c.query + positions, c.key + positions) for c in self.cuts)
+
+    def fitting(self, *, n_layers: int, n_heads: int, n_pos: int) -> Changes:
+        """What of it exists in a model of this size and a text of this length."""
+
+        def here(layer: int, head: int) -> bool:
+            return 0 <= layer < n_layers and 0 <= head < n_heads
+
+        return replace(
+            self,
+            off=tuple(off for off in self.off if here(off.layer, off.head)),
+            cuts=tuple(c for c in self.cuts if here(c.layer, c.head) and 0 <= c.key <= c.query < n_pos),
+        )
+
+    def check(self, config: GPT2Config, n_pos: int) -> None:
+        """Raise unless all of it exists.
+
+        Raises:
+            SelectionError: a head or a link that a pass of this network over `n_pos` tokens has not.
+        """
+        here = self.fitting(n_layers=config.n_layers, n_heads=config.n_heads, n_pos=n_pos)
+        missing = [f"head L{o.layer}H{o.head}" for o in self.off if o not in here.off]
+        missing += [f"link {c.query} -> {c.key} in L{c.layer}H{c.head}" for c in self.cuts if c not in here.cuts]
+        if missing:
+            raise SelectionError(
+                f"There is no {missing[0]} to change; this model has the layers 0 to {config.n_layers - 1} with the "
+                f"heads 0 to {config.n_heads - 1}, and a query of this text (positions 0 to {n_pos - 1}) reads no "
+                "later key."
+            )
+
+    # --- what they do ----------------------------------------------------------------------------------------------
+
+    def pattern(
+        self, layer: int, head: int, scores: Float[Tensor, "query key"], first: int = 0
+    ) -> Float[Tensor, "query key"]:
+        """The softmax of masked `scores`, with the head's cut links at 0; the first row is the query at `first`."""
+        weights = attention.softmax(scores)
+        for query, keys in self.keys_cut(layer, head).items():
+            row = slice(query - first, query - first + 1)
+            if row.start < 0 or row.stop > len(weights):
+                continue
+            if self.renormalise:
+                left = scores[row].index_fill(1, torch.tensor(keys), float("-inf"))  # (1, key)
+                weights[row] = 0.0 if left.isneginf().all() else attention.softmax(left)
+            else:
+                weights[row, keys] = 0.0
+        return weights
+
+    def tap(self, config: GPT2Config, then: Tap) -> Tap:
+        """A tap that makes these changes in one pass over a whole text, and hands on what is then used to `then`."""
+        if not self:
+            return then
+        seen: dict[str, Tensor] = {}
+
+        def changed(name: str, tensor: Tensor) -> Tensor:
+            if name.startswith("h."):
+                _, layer, kind = name.split(".")
+                if kind in ("q", "k", "v"):
+                    seen[kind] = tensor
+                elif kind == "z":
+                    tensor = self._changed_z(int(layer), tensor, seen, config.attn_scale(int(layer)))
+            return then(name, tensor)
+
+        return changed
+
+    def _changed_z(
+        self, layer: int, z: Float[Tensor, "head pos d_head"], seen: dict[str, Tensor], scale: float
+    ) -> Float[Tensor, "head pos d_head"]:
+        heads = {off.head for off in self.off if off.layer == layer} | {c.head for c in self.cuts if c.layer == layer}
+        if heads:
+            z = z.clone()
+        for head in heads:
+            q, k, v = (seen[name][head] for name in ("q", "k", "v"))  # each (pos, d_head)
+            for query in self.keys_cut(layer, head):
+                # Only the rows that lose a key are computed again; what the others gave stays as it is.
+                scores = attention.attn_scores(q[query : query + 1], k[: query + 1], scale)  # (1, key)
+                z[head, query] = self.pattern(layer, head, scores, first=query)[0] @ v[: query + 1]
+            way = self.way_of(layer, head)
+            if way is not None:
+                z[head] = 0.0 if way == "zero" else z[head].mean(dim=0)
+        return z
+
+
+NO_CHANGES = Changes()
+"""The pass as the model makes it."""

@@ -1,0 +1,1 @@
+"""Where weights come from: a folder, the hub, the models that a running app can show."""

@@ -1,0 +1,108 @@
+"""Find, verify and load a model by name: the embedded one, a folder, or a Hugging Face hub repository."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from model.errors import CheckpointError
+from model.files import hub
+from model.files.weights import load_weights
+from model.network.config import CONFIG_FILE, GPT2Config, read_config
+from model.network.gpt2 import GPT2
+from model.text.tokenizer import ASSETS, Tokenizer
+
+EMBEDDED = "headlight-mini"
+EMBEDDED_FOLDER = ASSETS / "models" / EMBEDDED
+WEIGHTS_FILE, VOCABULARY_FILE = "model.safetensors", "vocab.tiktoken"
+_GPT2_VOCABULARY = 50257
+
+Source = Literal["embedded", "folder", "hub"]
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A network with the vocabulary its ids belong to. Shared between threads and never changed."""
+
+    name: str
+    source: Source
+    folder: Path
+    network: GPT2
+    tokenizer: Tokenizer
+
+    @property
+    def config(self) -> GPT2Config:
+        """The network's sizes."""
+        return self.network.config
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers the network learnt; a tied output embedding counts once."""
+        return sum(parameter.numel() for parameter in self.network.parameters())
+
+
+def load_model(name_or_path: str | Path = EMBEDDED) -> LoadedModel:
+    """Load the embedded model, a folder with `config.json` + `model.safetensors`, or a hub name such as `gpt2`.
+
+    Nothing is downloaded: a hub model must be on this computer already (`model.files.hub.download` brings it).
+
+    Raises:
+        CheckpointError: nothing of that name is here, or its weights are damaged.
+        ConfigError: `config.json` describes something else than a GPT-2.
+        TokenizerError: its vocabulary cannot be read.
+    """
+    if str(name_or_path) == EMBEDDED:
+        return load_folder(EMBEDDED_FOLDER, name=EMBEDDED, source="embedded")
+    if (folder := find_folder(name_or_path)) is not None:
+        return load_folder(folder)
+    if isinstance(name_or_path, Path):
+        raise CheckpointError(f"There is no folder {name_or_path}; give the folder that holds {CONFIG_FILE}.")
+    return load_folder(hub.local_folder(name_or_path), name=name_or_path, source="hub")
+
+
+def find_folder(path: str | Path) -> Path | None:
+    """The folder at `path`, or of the `config.json` there; `~` stands for a home folder. None if there is none."""
+    try:
+        folder = Path(path).expanduser()
+        folder = folder.parent if folder.name == CONFIG_FILE and folder.is_file() else folder
+        return folder if str(path) and folder.is_dir() else None
+    except (OSError, ValueError, RuntimeError):  # a name too long, with a NUL, of a user who does not exist
+        return None
+
+
+def load_folder(folder: Path, *, name: str | None = None, source: Source = "folder") -> LoadedModel:
+    """Load a folder in Hugging Face's GPT-2 layout; `name` is what it is called on screen (default: the folder's).
+
+    Raises: as `load_model`.
+    """
+    config = read_config(folder)
+    if not (folder / WEIGHTS_FILE).is_file():
+        others = [path.name for pattern in ("*.bin", "*.index.json") for path in sorted(folder.glob(pattern))]
+        raise CheckpointError(
+            f"{folder.name} has no {WEIGHTS_FILE}"
+            + (f"; {others[0]} is not read, since only one whole safetensors file is." if others else ".")
+        )
+    tokenizer = _tokenizer(folder, config)
+    if tokenizer.n_vocab > config.d_vocab:
+        raise CheckpointError(
+            f"{folder.name}: the vocabulary has {tokenizer.n_vocab:,} tokens but the model only {config.d_vocab:,} "
+            "rows (vocab_size); they do not belong together."
+        )
+    network = load_weights(folder / WEIGHTS_FILE, config)
+    return LoadedModel(name or folder.resolve().name, source, folder, network, tokenizer)
+
+
+def _tokenizer(folder: Path, config: GPT2Config) -> Tokenizer:
+    if (folder / VOCABULARY_FILE).is_file():
+        return Tokenizer.from_tiktoken_file(folder / VOCABULARY_FILE)
+    vocab, merges = folder / "vocab.json", folder / "merges.txt"
+    if vocab.is_file() and merges.is_file():
+        return Tokenizer.from_hugging_face_files(vocab, merges)
+    if config.d_vocab == _GPT2_VOCABULARY:
+        return Tokenizer.gpt2()
+    raise CheckpointError(
+        f"{folder.name} has {config.d_vocab:,} words in its vocabulary and no file that names them: expected "
+        f"{VOCABULARY_FILE}, or vocab.json and merges.txt. (Without a file, GPT-2's own {_GPT2_VOCABULARY:,} are "
+        "assumed.)"
+    )

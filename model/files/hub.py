@@ -1,0 +1,201 @@
+"""GPT-2 checkpoints from the Hugging Face hub. Only `download_size` and `download` use the network, when asked to."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from model.errors import CheckpointError
+from model.network.config import CONFIG_FILE, read_config
+
+SUGGESTED = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+_WEIGHTS = "model.safetensors"
+_NEEDED = (CONFIG_FILE, _WEIGHTS)
+_VOCABULARY = ("vocab.json", "merges.txt")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
+_SECONDS_BETWEEN_REPORTS = 0.2
+
+Progress = Callable[[int, int], None]  # bytes so far, bytes in all
+
+
+def local_folder(repo: str) -> Path:
+    """The folder of a hub model that is already on this computer.
+
+    Raises:
+        CheckpointError: the name is no hub name, or the model was not downloaded yet.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    _check_name(repo)
+    found = [try_to_load_from_cache(repo, name) for name in _NEEDED]
+    if not all(isinstance(path, str) for path in found):
+        raise CheckpointError(
+            f"The model {repo} is not on this computer. It can be downloaded on the Models page, or with "
+            f'model.files.hub.download("{repo}").'
+        )
+    return Path(str(found[0])).parent
+
+
+def local_models() -> list[str]:
+    """Names of the GPT-2 checkpoints among `SUGGESTED` that are already on this computer."""
+    return [repo for repo in SUGGESTED if _is_local(repo)]
+
+
+def _is_local(repo: str) -> bool:
+    try:
+        local_folder(repo)
+    except CheckpointError:
+        return False
+    return True
+
+
+def download_size(repo: str) -> int:
+    """How many bytes `download` would fetch now (files that are here already do not count).
+
+    Raises:
+        CheckpointError: no such repository, no connection, or no `model.safetensors` in it.
+    """
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import RemoteEntryNotFoundError
+
+    _check_name(repo)
+    with _named_errors(repo):
+        _reach(repo)
+        plans = [hf_hub_download(repo, name, dry_run=True) for name in _NEEDED]
+        for name in _VOCABULARY:
+            with suppress(RemoteEntryNotFoundError):
+                plans.append(hf_hub_download(repo, name, dry_run=True))
+    return sum(plan.file_size or 0 for plan in plans if plan.will_download)
+
+
+def download(repo: str, progress: Progress | None = None) -> Path:
+    """Fetch config, weights and vocabulary of `repo` into Hugging Face's own cache; returns the model's folder.
+
+    `progress` hears of the weights' bytes, in the calling thread and a few times a second; an exception that it raises
+    is passed on. Files that are here already are not fetched again; one that was interrupted starts anew.
+
+    Raises:
+        CheckpointError: as `download_size`.
+        ConfigError: it is no GPT-2; its weights are then left where they are.
+    """
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import RemoteEntryNotFoundError
+
+    _check_name(repo)
+    with _named_errors(repo):
+        _reach(repo)
+        read_config(Path(hf_hub_download(repo, CONFIG_FILE)).parent)  # before the weights, which may be gigabytes
+        for name in _VOCABULARY:
+            # A repository without these uses GPT-2's own vocabulary, or loading it says that none fits.
+            with suppress(RemoteEntryNotFoundError):
+                hf_hub_download(repo, name)
+        _download_weights(repo, progress or (lambda done, total: None))
+    return local_folder(repo)
+
+
+def _download_weights(repo: str, progress: Progress) -> None:
+    """Fetch in another thread, since the hub's client counts bytes in threads of its own, and report from this one."""
+    from huggingface_hub import hf_hub_download
+
+    count = _Count()
+    pool = ThreadPoolExecutor(max_workers=1)
+    try:
+        job = pool.submit(hf_hub_download, repo, _WEIGHTS, tqdm_class=_counting_bar(count))
+        while wait([job], timeout=_SECONDS_BETWEEN_REPORTS).not_done:
+            progress(*count.now())
+        job.result()
+        progress(*count.now())
+    finally:
+        pool.shutdown(wait=False)
+
+
+class _Count:
+    """Bytes so far and in all, written by one thread and read by another."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._done = self._total = 0
+
+    def now(self) -> tuple[int, int]:
+        with self._lock:
+            return self._done, self._total
+
+    def set(self, done: float, total: float) -> None:
+        with self._lock:
+            self._done, self._total = int(done), int(total)
+
+
+def _counting_bar(count: _Count) -> type[Any]:
+    from huggingface_hub.utils.tqdm import tqdm
+
+    class Bar(tqdm):
+        """Counts instead of printing."""
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **{**kwargs, "disable": True})
+            count.set(self.n, self.total or 0)
+
+        def update(self, n: float | None = 1) -> None:
+            self.n += n or 0
+            count.set(self.n, self.total or 0)
+
+        # With these two the client shows what was written and what came over the wire in one bar, not in two.
+        def update_transfer(self, n: float) -> None:
+            pass
+
+        def set_transfer_postfix_str(self, text: str, refresh: bool = True) -> None:
+            pass
+
+    return Bar
+
+
+def _check_name(repo: str) -> None:
+    from huggingface_hub import hf_hub_url
+    from huggingface_hub.errors import HFValidationError
+
+    wrong = CheckpointError(f"{repo!r} is neither a folder here nor a hub name such as gpt2 or owner/name.")
+    if not _NAME.fullmatch(repo):
+        raise wrong
+    try:
+        hf_hub_url(repo, _WEIGHTS)  # asks nothing of the network; it checks the name by the hub's own rules
+    except HFValidationError as error:
+        raise wrong from error
+
+
+def _reach(repo: str) -> None:
+    """Ask for the smallest file once: without a connection `hf_hub_download` would try for half a minute."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
+
+    get_hf_file_metadata(hf_hub_url(repo, CONFIG_FILE))
+
+
+@contextmanager
+def _named_errors(repo: str) -> Iterator[None]:
+    import httpx2
+    from huggingface_hub import errors
+
+    try:
+        yield
+    except errors.RemoteEntryNotFoundError as error:
+        raise CheckpointError(
+            f"{repo} has no model.safetensors or no config.json on the hub; only safetensors checkpoints are read."
+        ) from error
+    except errors.RepositoryNotFoundError as error:  # private and gated ones included
+        raise CheckpointError(f"The hub has no public model called {repo}.") from error
+    except errors.OfflineModeIsEnabled as error:
+        raise CheckpointError(
+            f"{repo} is not fetched: HF_HUB_OFFLINE is set. Unset it to download; models that are on this computer can "
+            "be shown anyway."
+        ) from error
+    except (httpx2.HTTPError, errors.LocalEntryNotFoundError, ConnectionError) as error:
+        raise CheckpointError(
+            f"{repo} could not be fetched: the hub cannot be reached from here. Check the connection and try again; "
+            "models that are on this computer need none."
+        ) from error
+    except (OSError, RuntimeError) as error:  # a full disk, a folder that cannot be written, a file that changed
+        raise CheckpointError(f"{repo} could not be fetched or stored: {error}") from error

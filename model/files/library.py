@@ -1,0 +1,172 @@
+"""The models a running app can show: which there are, and the few that are in memory."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.errors import CheckpointError
+from model.files import hub
+from model.files.checkpoint import EMBEDDED, EMBEDDED_FOLDER, LoadedModel, Source, find_folder, load_folder, load_model
+from model.network import packed
+from model.network.config import CONFIG_FILE
+from model.network.gpt2 import GPT2
+
+FOLDERS_VARIABLE = "HEADLIGHT_MODELS"
+_PACKED_AT_ONCE = 64_000_000  # bytes: what takes longer than a moment is packed while the first page is made
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model that can be chosen by its name."""
+
+    name: str
+    source: Source
+
+
+class ModelLibrary:
+    """Models by name. At most `max_loaded` are in memory; `on_unload` hears of a network that is let go.
+
+    A loaded network's weights are packed as `HEADLIGHT_PACK` says (model.packed), large ones in the background.
+
+    A name never is a path: only models in the folders of `HEADLIGHT_MODELS`, opened with `open_folder`, or in Hugging
+    Face's cache can be reached.
+    """
+
+    def __init__(self, max_loaded: int = 2, on_unload: Callable[[GPT2], None] = lambda network: None) -> None:
+        self._max_loaded, self._on_unload = max_loaded, on_unload
+        self._loaded: OrderedDict[str, LoadedModel] = OrderedDict()
+        self._opened: dict[str, Path] = {}
+        self._loading: dict[str, threading.Lock] = {}
+        self._opening = threading.Lock()
+        self._lock = threading.Lock()  # for a moment only: who has a model never waits for another's to load
+
+    def entries(self) -> list[Entry]:
+        """Every model that `get` can load now, the embedded one first."""
+        folders = [Entry(name, "folder") for name in self._folders()]
+        return [Entry(EMBEDDED, "embedded"), *folders, *(Entry(name, "hub") for name in hub.local_models())]
+
+    def get(self, name: str) -> LoadedModel:
+        """The model called `name`, loaded if it is not in memory.
+
+        Raises:
+            CheckpointError: there is no such model, or its weights are damaged.
+            ConfigError, TokenizerError: its other files are.
+        """
+        with self._lock:
+            if model := self._found(name):
+                return model
+            loading = self._loading.setdefault(name, threading.Lock())
+        with loading:
+            try:
+                with self._lock:
+                    if model := self._found(name):
+                        return model
+                model = self._load(name)
+                with self._lock:
+                    self._keep(model)
+            finally:
+                with self._lock:
+                    self._loading.pop(name, None)
+            _pack(model)
+            return model
+
+    def open_folder(self, path: Path | str) -> LoadedModel:
+        """Load the model in the folder `path` and make it known under the folder's name, or the one it has already.
+
+        Raises: as `get`.
+        """
+        folder = find_folder(path)
+        if folder is None:
+            raise CheckpointError(f"There is no folder {path}; give the folder that holds {CONFIG_FILE}.")
+        folder = folder.resolve()
+        if (known := _known_name(folder)) is not None:
+            return self.get(known)
+        with self._opening:  # one at a time: two folders of one name get two names
+            name = _free_name(folder, self._folders())
+            model = load_folder(folder, name=name)
+            with self._lock:
+                self._opened[name] = folder
+                self._keep(model)
+            _pack(model)
+            return model
+
+    def _found(self, name: str) -> LoadedModel | None:
+        if name in self._loaded:
+            self._loaded.move_to_end(name)
+        return self._loaded.get(name)
+
+    def _load(self, name: str) -> LoadedModel:
+        folders = self._folders()
+        if name in folders:
+            if name not in self._opened:
+                _check_inside(folders[name], _parents())
+            return load_folder(folders[name], name=name)
+        if name == EMBEDDED:
+            return load_model(EMBEDDED)
+        return load_folder(hub.local_folder(name), name=name, source="hub")
+
+    def _keep(self, model: LoadedModel) -> None:
+        if model.name in self._loaded:  # its folder's files may have changed since
+            self._on_unload(self._loaded.pop(model.name).network)
+        self._loaded[model.name] = model
+        while len(self._loaded) > self._max_loaded:
+            self._on_unload(self._loaded.popitem(last=False)[1].network)
+
+    def _folders(self) -> dict[str, Path]:
+        found: dict[str, Path] = dict(self._opened)
+        for parent in _parents():
+            for config in sorted(parent.glob(f"*/{CONFIG_FILE}")):
+                folder = config.parent.resolve()
+                if folder != EMBEDDED_FOLDER.resolve():
+                    found[_free_name(folder, found)] = folder
+        return found
+
+
+def _pack(model: LoadedModel) -> None:
+    n_bytes = model.network.packable_bytes
+    if packed.wanted(n_bytes):
+        packing = threading.Thread(target=model.network.pack, name=f"packing {model.name}", daemon=True)
+        packing.start()
+        if n_bytes <= _PACKED_AT_ONCE:
+            packing.join()
+
+
+def _parents() -> list[Path]:
+    """The folders whose folders are models."""
+    named = filter(None, os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep))
+    return [find_folder(parent) or Path(parent) for parent in named]
+
+
+def _check_inside(folder: Path, parents: list[Path]) -> None:
+    """Raise where a link leads out of the model folders: a name in an address opens nothing outside of them."""
+    for path in (folder, *folder.iterdir()):
+        if not any(path.resolve().is_relative_to(parent.resolve()) for parent in parents):
+            what = "the folder" if path == folder else path.name
+            raise CheckpointError(
+                f"{folder.name}: {what} is a link that leads out of the folders in {FOLDERS_VARIABLE}; put the files "
+                "themselves there, or name the folder that it leads to."
+            )
+
+
+def _known_name(folder: Path) -> str | None:
+    """What the model in `folder` is called where it is the embedded one, or one of Hugging Face's cache; else None."""
+    if folder == EMBEDDED_FOLDER.resolve():
+        return EMBEDDED
+    return next((name for name in hub.local_models() if hub.local_folder(name).resolve() == folder), None)
+
+
+def _free_name(folder: Path, taken: dict[str, Path]) -> str:
+    """The name `folder` has in `taken`, or a free one: its own, with a number where another model has that."""
+    for name, known in taken.items():
+        if known == folder:
+            return name
+    name, number = folder.name, 1
+    while name in (EMBEDDED, *hub.SUGGESTED) or name in taken:
+        number += 1
+        name = f"{folder.name} ({number})"
+    return name

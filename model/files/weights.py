@@ -1,0 +1,72 @@
+"""Weights from a `.safetensors` file into a network, checked tensor by tensor. Never pickle.
+
+The file is mapped, not read: fp32 weights stay where they are on disk until a pass touches them, and no second copy is
+made. Other float formats are widened to fp32, since all arithmetic here is fp32.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+from model.errors import CheckpointError
+from model.network.config import GPT2Config
+from model.network.gpt2 import GPT2
+
+_DTYPES = {"F64", "F32", "F16", "BF16"}
+# The published checkpoints carry the causal mask as buffers; it is not a weight.
+_BUFFERS = re.compile(r"h\.\d+\.attn\.(masked_)?bias$")
+_PREFIX = "transformer."
+
+
+def load_weights(path: Path, config: GPT2Config) -> GPT2:
+    """The network of `config` with the weights in `path` (names and (in, out) layout of Hugging Face's GPT-2).
+
+    Names may carry the `transformer.` prefix. Tensors beyond the network's own are ignored.
+
+    Raises:
+        CheckpointError: no such file, not safetensors, cut short; a tensor missing, of another shape or number format,
+            or with values that are not finite. The message names the tensor, what was expected and what was found.
+    """
+    network = GPT2(config)
+    wanted = {name: tuple(parameter.shape) for name, parameter in network.named_parameters()}
+    try:
+        with safe_open(path, framework="pt") as file:
+            names = {_plain(name): name for name in file.keys() if not _BUFFERS.search(name)}  # noqa: SIM118
+            state = {name: _checked(file, path, name, names, wanted[name]) for name in wanted}
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(
+            f"{path.name} is not a whole .safetensors file ({error}). It may be cut short; download or copy it again. "
+            "Other formats (pytorch_model.bin) are not read, since loading them can run foreign code."
+        ) from error
+    network.load_state_dict(state, assign=True)
+    return network.eval().requires_grad_(False)
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix(_PREFIX)
+
+
+def _checked(file: Any, path: Path, name: str, names: dict[str, str], shape: tuple[int, ...]) -> nn.Parameter:
+    if name not in names:
+        raise CheckpointError(f"{path.name} has no tensor {name}; a GPT-2 of this config.json needs it, shape {shape}.")
+    stored = file.get_slice(names[name])
+    if tuple(stored.get_shape()) != shape:
+        raise CheckpointError(
+            f"{path.name}: {names[name]} has the shape {tuple(stored.get_shape())}; by config.json it must be {shape}."
+        )
+    if stored.get_dtype() not in _DTYPES:
+        raise CheckpointError(
+            f"{path.name}: {names[name]} holds {stored.get_dtype()} numbers; allowed are {', '.join(sorted(_DTYPES))}."
+        )
+    tensor: Tensor = file.get_tensor(names[name]).to(torch.float32)
+    # A finite sum proves finite numbers in one quick pass; only a suspicious one is looked at number by number.
+    if not tensor.sum().isfinite() and not (finite := tensor.isfinite()).all():
+        where = tuple(int(i) for i in (~finite).nonzero()[0])
+        raise CheckpointError(f"{path.name}: {names[name]} holds {float(tensor[where])} at {where}; it must be finite.")
+    return nn.Parameter(tensor, requires_grad=False)

@@ -1,0 +1,1 @@
+"""What heads do: measures, search, comparison, thumbnails."""

@@ -1,0 +1,267 @@
+"""The measures of all heads at once: what each says in plain words, and how it is computed for a whole trace.
+
+The definitions are those of `model.heads.measures`, computed in row blocks (`model.heads.sums`). A measure is
+NaN where no query qualifies (a text of one token, a text that repeats nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from model.heads.sums import OF_CHOOSING, head_sums
+from model.network.gpt2 import GPT2
+from model.trace.trace import Trace, run_trace
+
+Needs = Literal["text", "repeated random tokens"]
+TEXT: Needs = "text"
+REPEATED: Needs = "repeated random tokens"
+
+MOST = 0.5
+"""A share of the weight above this is more than all the rest together: only then is a habit on the text a role."""
+CLEAR = 0.4
+"""On repeated random tokens a head that spreads its weight evenly gives one token about 1 in 100: 0.4 is far beyond
+chance, and leaves room for a head that has a second habit."""
+
+_MOST_PERIOD = 64
+
+_DETECTOR = "TransformerLens, head_detector.detect_head, error_measure 'mul'"
+_OLSSON = "Olsson et al. 2022, In-context Learning and Induction Heads"
+_WANG = "Wang et al. 2022, Interpretability in the Wild"
+_VIG = "Vig & Belinkov 2019, Analyzing the Structure of Attention in a Transformer Language Model"
+_SHANNON = "Shannon 1948, A Mathematical Theory of Communication"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number about a head: its key, and what the app says about it.
+
+    `low` to `high` is its range; a `high` of None grows with the text's length. `needs` says what it is measured on.
+    """
+
+    name: str
+    title: str
+    definition: str
+    source: str
+    unit: Literal["share of weight", "bits", "tokens"]
+    low: float
+    high: float | None
+    needs: Needs
+
+
+def _share(name: str, title: str, definition: str, source: str, needs: Needs) -> Measure:
+    return Measure(name, title, definition, source, "share of weight", 0.0, 1.0, needs)
+
+
+MEASURES: tuple[Measure, ...] = (
+    _share(
+        "previous_token",
+        "Previous token",
+        "The weight that a token gives to the one right before it; mean over all tokens but the first.",
+        _VIG,
+        TEXT,
+    ),
+    _share(
+        "current_token",
+        "Current token",
+        "The weight that a token gives to itself; mean over all tokens but the first.",
+        "Clark et al. 2019, What Does BERT Look At?",
+        TEXT,
+    ),
+    _share(
+        "first_token",
+        "First token",
+        "The weight that a token gives to the first one, where heads rest that have nothing to do; mean over all "
+        "tokens but the first.",
+        "Xiao et al. 2023, Efficient Streaming Language Models with Attention Sinks",
+        TEXT,
+    ),
+    Measure(
+        "entropy",
+        "Entropy",
+        "How spread out a token's weights are: 0 if it looks at one token only, one more each time the number of equal "
+        "weights doubles; mean over all tokens but the first.",
+        _SHANNON,
+        "bits",
+        0.0,
+        None,
+        TEXT,
+    ),
+    Measure(
+        "effective_tokens",
+        "Effective tokens",
+        "Over how many tokens evenly spread weights would have the same entropy: 2 to the power of the entropy.",
+        _SHANNON,
+        "tokens",
+        1.0,
+        None,
+        TEXT,
+    ),
+    Measure(
+        "mean_distance",
+        "Mean distance",
+        "How many tokens back a token looks, averaged by its weights; mean over all tokens but the first.",
+        _VIG,
+        "tokens",
+        0.0,
+        None,
+        TEXT,
+    ),
+    _share(
+        "duplicate_token",
+        "Duplicate token",
+        "The weight that a token gives to earlier copies of itself; mean over the tokens that have any.",
+        _WANG,
+        TEXT,
+    ),
+    _share(
+        "induction",
+        "Induction",
+        "The weight that a token gives to what followed earlier copies of itself; mean over the tokens that have any.",
+        _OLSSON,
+        TEXT,
+    ),
+    _share(
+        "prefix_matching",
+        "Prefix matching",
+        "The share of all weight in the text that lies on what followed earlier copies of a token, tokens without "
+        "earlier copies included.",
+        f"{_DETECTOR}, induction_head",
+        TEXT,
+    ),
+    _share(
+        "previous_token_repeated",
+        "Previous token, random",
+        "The previous-token measure on random tokens that are read twice.",
+        _OLSSON,
+        REPEATED,
+    ),
+    _share(
+        "duplicate_token_repeated",
+        "Duplicate token, random",
+        "Random tokens are read twice: the weight that a token of the second run gives to the same one in the first.",
+        _WANG,
+        REPEATED,
+    ),
+    _share(
+        "induction_repeated",
+        "Induction, random",
+        "Random tokens are read twice: the weight that a token of the second run gives to the one that followed it in "
+        "the first.",
+        _OLSSON,
+        REPEATED,
+    ),
+    _share(
+        "prefix_matching_repeated",
+        "Prefix matching, random",
+        "Random tokens are read twice: the share of all weight that lies on what followed earlier copies of a token. A "
+        "perfect induction head reaches about one half, since the first run has nothing to match.",
+        f"{_DETECTOR}, induction_head",
+        REPEATED,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Role:
+    """A head has it if `measure` is above `threshold`; `meaning` says in a few words what such a head does."""
+
+    name: str
+    measure: str
+    threshold: float
+    meaning: str
+
+
+ROLES: tuple[Role, ...] = (
+    Role("induction head", "induction_repeated", CLEAR, "looks at what followed the same token before"),
+    Role("duplicate-token head", "duplicate_token_repeated", CLEAR, "looks at the same token, earlier"),
+    Role("previous-token head", "previous_token_repeated", CLEAR, "looks at the token right before"),
+    Role("current-token head", "current_token", MOST, "looks mostly at the token itself"),
+    Role("first-token head", "first_token", MOST, "rests mostly on the first token"),
+)
+
+
+def measure(name: str) -> Measure:
+    """The measure of this name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return _BY_NAME[name]
+
+
+_BY_NAME = {entry.name: entry for entry in MEASURES}
+
+
+def measure_heads(trace: Trace) -> dict[str, Float[Array, "layer head"]]:
+    """Every measure that needs only the text, for every head of the trace, by its name in `MEASURES`."""
+    config = trace.network.config
+    return _measured(trace, range(config.n_layers), range(config.n_heads))
+
+
+def measure_head(trace: Trace, layer: int, head: int) -> dict[str, float]:
+    """The same for one head alone."""
+    return scores_of(_measured(trace, range(layer, layer + 1), range(head, head + 1)), 0, 0)
+
+
+def _measured(trace: Trace, layers: range, heads: range) -> dict[str, Float[Array, "layer head"]]:
+    sums, n_duplicates, n_inductions = head_sums(trace, layers, heads)
+    found = {name: _over(sums[name], trace.n_pos - 1) for name in OF_CHOOSING}
+    found["effective_tokens"] = np.exp2(found["entropy"])
+    found["duplicate_token"] = _over(sums["duplicate_token"], n_duplicates)
+    found["induction"] = _over(sums["induction"], n_inductions)
+    found["prefix_matching"] = sums["induction"] / sums["all_weight"]
+    return {entry.name: found[entry.name] for entry in MEASURES if entry.needs == TEXT}
+
+
+def _over(total: Array, n: int) -> Array:
+    return total / n if n else np.full(total.shape, np.nan)
+
+
+def repeated_ids(network: GPT2, start_id: int | None = None, seed: int = 0) -> tuple[int, ...]:
+    """The standard test's tokens: `start_id` (if given), then a run of different random ids, then the same run again.
+
+    The run is 64 ids long, or as long as the network's context and vocabulary allow; empty if not even two fit.
+    """
+    config = network.config
+    front = () if start_id is None else (start_id,)
+    others = np.setdiff1d(np.arange(config.d_vocab), front)
+    period = min(_MOST_PERIOD, len(others), (config.n_ctx - len(front)) // 2)
+    if period < 2:
+        return ()
+    run = np.random.default_rng([seed, period]).choice(others, size=period, replace=False).tolist()
+    return (*front, *run, *run)
+
+
+def measure_repeated(
+    network: GPT2, start_id: int | None = None, seed: int = 0
+) -> dict[str, Float[Array, "layer head"]]:
+    """Every measure that needs repeated random tokens, for every head: one pass over at most 129 tokens.
+
+    The same arguments give the same numbers. NaN everywhere if the network's context is too short for the test.
+    """
+    config = network.config
+    ids = repeated_ids(network, start_id, seed)
+    names = [entry.name for entry in MEASURES if entry.needs == REPEATED]
+    if not ids:
+        return {name: np.full((config.n_layers, config.n_heads), np.nan) for name in names}
+    found = measure_heads(run_trace(network, ids))
+    return {name: found[name.removesuffix("_repeated")] for name in names}
+
+
+def scores_of(measured: Mapping[str, Float[Array, "layer head"]], layer: int, head: int) -> dict[str, float]:
+    """One head's scores by name."""
+    return {name: float(values[layer, head]) for name, values in measured.items()}
+
+
+def roles(scores: Mapping[str, float]) -> tuple[str, ...]:
+    """The names of the roles (in `ROLES`, most telling first) that a head with these scores has; often none.
+
+    A score that is missing or NaN gives no role.
+    """
+    return tuple(role.name for role in ROLES if scores.get(role.measure, np.nan) > role.threshold)

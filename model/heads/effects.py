@@ -1,0 +1,93 @@
+"""What a change did: to the next token's probabilities, and to the patterns of the heads after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from model.heads.comparison import pair_divergence
+from model.trace.trace import Trace
+
+MOST_ROWS = 256
+"""So many rows of each pattern are compared at most."""
+
+
+def log_probabilities(logits: Float[np.ndarray, "*batch d_vocab"]) -> Float[np.ndarray, "*batch d_vocab"]:
+    """The natural logarithm of the softmax along the last axis (float64): finite however small a probability is."""
+    shifted = np.asarray(logits, np.float64) - np.max(logits, axis=-1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
+
+
+def entropy_bits(logits: Float[np.ndarray, "*batch d_vocab"]) -> Float[np.ndarray, "*batch"]:
+    """How undecided each row is, in bits: 0 if one token has all, log2(d_vocab) if all are equally likely."""
+    logs = log_probabilities(logits)
+    return np.asarray(-(np.exp(logs) * logs).sum(axis=-1) / np.log(2))
+
+
+def kl_bits(before: Float[np.ndarray, " d_vocab"], after: Float[np.ndarray, " d_vocab"]) -> float:
+    """KL(before || after) of the softmax of two rows of logits, in bits; 0 or more, 0 exactly for equal rows.
+
+    The sum over tokens of p_before * log2(p_before / p_after): how many bits a token costs more, on average over what
+    the first predicts, if it is coded for the second (Kullback and Leibler 1951). Turned around it is another number.
+    """
+    logs, others = log_probabilities(before), log_probabilities(after)
+    return max(0.0, float((np.exp(logs) * (logs - others)).sum() / np.log(2)))
+
+
+@dataclass(frozen=True)
+class PatternShift:
+    """How far a head's rows moved, as Jensen-Shannon divergence in bits (0 to 1): most in the row of `query`, and on
+    average (the first query can only read itself: it counts for the mean only where there is no other)."""
+
+    layer: int
+    head: int
+    largest: float
+    query: int
+    mean: float
+
+
+def pattern_shifts(before: Trace, after: Trace) -> list[PatternShift]:
+    """The heads of all layers after the first changed one, in the model's order; one pattern at a time is held.
+
+    Of a long text only the rows of `compared_rows` are looked at.
+    """
+    config, changes = after.network.config, after.changes
+    if not changes:
+        return []
+    queries, found = compared_rows(after.n_pos), []
+    for layer in range(changes.first_layer + 1, config.n_layers):
+        for head in range(config.n_heads):
+            rows, mean = row_shifts(before, after, layer, head, queries)
+            most = int(rows.argmax())
+            found.append(PatternShift(layer, head, float(rows[most]), int(queries[most]), mean))
+    return found
+
+
+def compared_rows(n_pos: int) -> Int[np.ndarray, " row"]:
+    """The queries that `pattern_shifts` looks at: all, or `MOST_ROWS` spread evenly from the first to the last."""
+    return np.linspace(0, n_pos - 1, min(n_pos, MOST_ROWS)).round().astype(np.int64)
+
+
+def row_shifts(
+    before: Trace, after: Trace, layer: int, head: int, queries: Int[np.ndarray, " row"] | None = None
+) -> tuple[Float[np.ndarray, " row"], float]:
+    """How far these rows (all, by default) of a head's pattern moved, and the mean, as `pair_divergence` has them.
+
+    In a head that itself lost links, the weight that is missing from a row counts as given to no token at all.
+
+    Raises:
+        SelectionError: there is no such layer or head.
+    """
+    rows = slice(None) if queries is None else queries
+    patterns = before.pattern(layer, head)[rows], after.pattern(layer, head)[rows]
+    if after.changes.keys_cut(layer, head):
+        return pair_divergence(_with_nothing(patterns[0]), _with_nothing(patterns[1]))
+    return pair_divergence(*patterns)
+
+
+def _with_nothing(pattern: Float[np.ndarray, "query key"]) -> Float[np.ndarray, "query key_plus_1"]:
+    """The pattern with one more column, for what a row lacks of 1."""
+    lack = np.clip(1.0 - pattern.sum(axis=1, keepdims=True), 0.0, 1.0)
+    return np.concatenate([pattern, np.where(lack < 1e-5, 0.0, lack)], axis=1)

@@ -1,0 +1,88 @@
+"""Sums over the weights of many heads, taken in row blocks: no head's (query, key) weights are ever held as a whole.
+
+What they are sums of is defined in `model.heads.measures`; `model.heads.all_heads` divides them by the queries that
+count.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray as Array
+from torch import Tensor
+
+from model.network import attention
+from model.trace.trace import Trace
+
+OF_CHOOSING = ("previous_token", "current_token", "first_token", "entropy", "mean_distance")
+"""Sums over the queries that have a choice: all but the first."""
+SUMS = (*OF_CHOOSING, "duplicate_token", "induction", "all_weight")
+_BLOCK = 1 << 20  # weights held at a time: 4 MB
+_LEAST = torch.finfo(torch.float32).tiny  # below it a weight adds nothing to the entropy; keeps log(0) away
+
+
+def head_sums(trace: Trace, layers: range, heads: range) -> tuple[dict[str, Float[Array, "layer head"]], int, int]:
+    """For each of `SUMS` its sum over the queries, for these heads; how many queries have an earlier copy of their
+    token, and how many have a token that follows one. `all_weight` is the number of queries, less what was cut."""
+    scale = trace.network.config.attn_scale
+    sums = np.zeros((len(SUMS), len(layers), len(heads)))
+    n_duplicates = n_inductions = 0
+    step = _block_rows(len(heads), trace.n_pos)
+    for start in range(0, trace.n_pos, step):
+        stop = min(start + step, trace.n_pos)
+        duplicate, induction = _targets(trace.ids, start, stop)
+        n_duplicates += int(duplicate.any(-1).sum())
+        n_inductions += int(induction.any(-1).sum())
+        for at, layer in enumerate(layers):
+            q = torch.tensor(trace.q[layer, heads.start : heads.stop, start:stop])  # (head, query of the block, d_head)
+            k = torch.tensor(trace.k[layer, heads.start : heads.stop, :stop])  # (head, key, d_head)
+            scores = attention.apply_mask(attention.attn_scores(q, k, scale(layer)))
+            weights = attention.softmax(scores)
+            for head in {cut.head for cut in trace.changes.cuts if cut.layer == layer and cut.head in heads}:
+                place = head - heads.start
+                weights[place] = trace.changes.pattern(layer, head, scores[place], first=start)
+            sums[:, at] += _block_sums(weights, start, duplicate, induction)
+    return dict(zip(SUMS, sums, strict=True)), n_duplicates, n_inductions
+
+
+def _block_rows(n_heads: int, n_pos: int) -> int:
+    return max(1, min(n_pos, _BLOCK // (n_heads * n_pos)))
+
+
+def _targets(
+    ids: tuple[int, ...], start: int, stop: int
+) -> tuple[Bool[Tensor, "query key"], Bool[Tensor, "query key"]]:
+    """For the queries `start` to `stop`: where the keys are earlier copies, and where they follow such copies."""
+    tokens = torch.tensor(ids[:stop])
+    duplicate = (tokens[start:, None] == tokens[None, :]).tril(diagonal=start - 1)
+    induction = torch.zeros_like(duplicate)
+    induction[:, 1:] = duplicate[:, :-1]
+    return duplicate, induction
+
+
+def _block_sums(
+    weights: Float[Tensor, "head query key"],
+    start: int,
+    duplicate: Bool[Tensor, "query key"],
+    induction: Bool[Tensor, "query key"],
+) -> Float[Array, "measure head"]:
+    """What a block of queries adds to each of `SUMS`. Position `start` is the block's first query."""
+    n_heads, n_query, n_key = weights.shape
+    choosing = weights[:, 1:] if start == 0 else weights  # without the text's first query
+    first = n_key - choosing.shape[1]  # position of the first query in `choosing`
+    own: Int[Tensor, " query"] = torch.arange(first, n_key)
+    rows = torch.arange(choosing.shape[1])
+    pos = torch.arange(n_key, dtype=weights.dtype)
+    flat = weights.reshape(n_heads, n_query * n_key)
+    sums = (
+        choosing[:, rows, own - 1].sum(-1),
+        choosing[:, rows, own].sum(-1),
+        choosing[:, :, 0].sum(-1),
+        -(choosing * choosing.clamp_min(_LEAST).log2()).sum((-2, -1)),
+        (own - choosing @ pos).sum(-1),
+        flat @ duplicate.reshape(-1).to(weights.dtype),
+        flat @ induction.reshape(-1).to(weights.dtype),
+        flat.sum(-1),
+    )
+    return np.stack([part.double().numpy() for part in sums])

@@ -1,0 +1,76 @@
+"""Every head's pattern, small: what an overview of all heads is drawn from.
+
+Up to `max_cells` tokens a thumbnail is the pattern itself. Of a longer text it has one row for each `block` of queries,
+the row of the block's last query, and a cell adds up that row's weights on `block` neighbouring keys; so each row still
+adds up to 1, and the shown weights are the model's own. All patterns at once would be most of a trace's cost (604 MB
+for 144 heads at 1024 tokens): only the shown rows are ever computed, one layer at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from model.trace.trace import Trace
+
+MAX_CELLS = 64
+_BANDS = 4  # the rows of a layer are computed in as many bands, each against the keys that its last row sees
+
+
+@dataclass(frozen=True, eq=False)
+class Thumbnails:
+    """All heads' patterns in at most `max_cells` rows and columns; zero where every key lies after the row's query."""
+
+    weights: Float[np.ndarray, "layer head row column"]  # 0 to 1, each row adds up to 1
+    queries: Int[np.ndarray, " row"]  # the position whose row is shown
+    block: int  # keys that a cell adds up, and queries of which one is shown; 1: the patterns themselves
+
+    @property
+    def n_cells(self) -> int:
+        """Rows, and columns, of a thumbnail."""
+        return len(self.queries)
+
+
+def thumbnails(trace: Trace, *, max_cells: int = MAX_CELLS) -> Thumbnails:
+    """Every head's pattern in at most `max_cells` x `max_cells` cells.
+
+    Raises:
+        ValueError: no cell is allowed.
+    """
+    if max_cells < 1:
+        raise ValueError(f"{max_cells} cells a side were asked for; at least one is needed")
+    n_pos, config = trace.n_pos, trace.network.config
+    block = math.ceil(n_pos / max_cells)
+    n_cells = math.ceil(n_pos / block)
+    queries = np.minimum(np.arange(1, n_cells + 1) * block, n_pos) - 1
+    bands = [_band(queries[rows], int(rows[0])) for rows in np.array_split(np.arange(n_cells), min(_BANDS, n_cells))]
+    weights = torch.zeros(config.n_layers, config.n_heads, n_cells, n_cells)
+    for layer in range(config.n_layers):
+        q, k = torch.tensor(trace.q[layer][:, queries]), torch.tensor(trace.k[layer])
+        for rows, mask in bands:
+            keys = k[:, : mask.shape[1]].transpose(1, 2)
+            scores = torch.baddbmm(mask, q[:, rows], keys, alpha=config.attn_scale(layer))
+            weights[layer, :, rows, : rows.stop] = _add_up(scores.softmax(dim=-1), block)
+    shown = weights.numpy()
+    shown.setflags(write=False)
+    return Thumbnails(shown, queries, block)
+
+
+def _band(queries: Int[np.ndarray, " query"], first: int) -> tuple[slice, Float[Tensor, "query key"]]:
+    """The rows of a band, of which `first` is the first, and what masks their scores: minus infinity on later keys."""
+    mask = np.where(np.arange(queries[-1] + 1) > queries[:, None], -np.inf, 0.0)
+    return slice(first, first + len(queries)), torch.tensor(mask, dtype=torch.float32)
+
+
+def _add_up(weights: Float[Tensor, "head row key"], block: int) -> Float[Tensor, "head row column"]:
+    """Each row's weights added up over `block` keys at a time."""
+    if block == 1:
+        return weights
+    missing = -weights.shape[-1] % block
+    padded = torch.nn.functional.pad(weights, (0, missing)) if missing else weights
+    return padded.unflatten(-1, (-1, block)).sum(dim=-1)

@@ -1,0 +1,113 @@
+"""What each part of the network adds directly to one token's logit: every head, MLP, embedding and bias.
+
+The last layer's residual stream is the sum of what all parts have written into it, and the logit is linear in that sum
+but for the final LayerNorm's division. With its divisor frozen at the value it had in this pass, the logit falls apart
+into one number a part, and the numbers add up to it. Sources: Elhage et al. 2021, "A Mathematical Framework for
+Transformer Circuits"; TransformerLens' `logit_attrs` and `stack_head_results` do the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from model.errors import SelectionError
+from model.network.gpt2 import GPT2, Block
+from model.trace.trace import Trace
+
+Numbers = Float[np.ndarray, " token"]
+
+# Of each network: its output embedding, that tensor's version, and the mean of its rows.
+_averages: WeakKeyDictionary[GPT2, tuple[Tensor, int, Tensor]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class DirectLogits:
+    """The logits of the tokens `ids` after one position, part by part (float64, in units of the logit).
+
+    `mlps` have their own bias in them. `attn_bias` is the bias of each layer's `c_proj`, which belongs to no head; a
+    head's share of the value bias is in its z. `unembed_bias` is what the final LayerNorm's bias gives.
+    """
+
+    ids: Int[np.ndarray, " token"]
+    embed: Numbers
+    pos_embed: Numbers
+    heads: Float[np.ndarray, "layer head token"]
+    attn_bias: Float[np.ndarray, "layer token"]
+    mlps: Float[np.ndarray, "layer token"]
+    unembed_bias: Numbers
+    logits: Numbers
+    """The model's own, as its pass gave them."""
+
+    @property
+    def total(self) -> Numbers:
+        """The sum of all parts."""
+        layers = self.heads.sum(axis=(0, 1)) + self.attn_bias.sum(axis=0) + self.mlps.sum(axis=0)
+        return np.asarray(self.embed + self.pos_embed + layers + self.unembed_bias)
+
+    @property
+    def largest_difference(self) -> float:
+        """How far the sum of the parts is from the model's own logit, for the token where it is farthest."""
+        return float(np.abs(self.total - self.logits).max())
+
+
+def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: bool = False) -> DirectLogits:
+    """The parts of the logits of `ids` after `pos`. With `less_average` those of the logit less all tokens' average.
+
+    A part that raises every token's logit alike changes no probability: less the average, it counts nothing.
+
+    Raises:
+        SelectionError: a position or a token that is not there, or no token.
+    """
+    config, network = trace.network.config, trace.network
+    if not len(ids) or not all(0 <= token_id < config.d_vocab for token_id in ids):
+        raise SelectionError(f"There is no token {list(ids)}; this model has the tokens 0 to {config.d_vocab - 1}.")
+    own = torch.tensor(trace.logits(pos)).double()
+    resid = torch.tensor(trace.resid_post[-1, pos]).double()
+    unembed = (network.lm_head or network.wte).weight.detach()
+    rows = unembed[list(ids)].double()  # (token, d_model)
+    if less_average:
+        rows, own = rows - average_row(network), own - own.mean()
+    scale = (resid.var(correction=0) + network.ln_f.epsilon).rsqrt()
+    # Bringing a part to mean 0 before the product is the same as bringing what it is multiplied with to mean 0.
+    weighted = rows * network.ln_f.weight.detach().double()
+    direction = (weighted - weighted.mean(dim=1, keepdim=True)) * scale  # (token, d_model)
+
+    def read(part: Float[Tensor, "*part d_model"]) -> Float[np.ndarray, "*part token"]:
+        return (part.detach().double() @ direction.T).numpy()
+
+    heads, attn_bias, mlps = [], [], []
+    for layer in range(config.n_layers):
+        block = network.h[layer]
+        assert isinstance(block, Block)
+        w_o = read(block.attn.c_proj.weight).reshape(config.n_heads, config.d_head, -1)
+        heads.append(np.einsum("hd,hdt->ht", trace.z[layer, :, pos], w_o))  # (head, token)
+        attn_bias.append(read(block.attn.c_proj.bias))
+        resid_mid = torch.tensor(trace.resid_mid[layer, pos : pos + 1])
+        mlps.append(read(block.mlp(block.ln_2(resid_mid), lambda name, tensor: tensor)[0]))
+    return DirectLogits(
+        np.array(ids),
+        read(torch.tensor(trace.embed[pos])),
+        read(torch.tensor(trace.pos_embed[pos])),
+        np.stack(heads),
+        np.stack(attn_bias),
+        np.stack(mlps),
+        (rows @ network.ln_f.bias.detach().double()).numpy(),
+        own[list(ids)].numpy(),
+    )
+
+
+def average_row(network: GPT2) -> Float[Tensor, " d_model"]:
+    """The mean of the output embedding's rows (float64): the average token's. Read anew only if the weights change."""
+    unembed = (network.lm_head or network.wte).weight
+    version = 0 if unembed.is_inference() else unembed._version  # those of inference mode have none
+    kept = _averages.get(network)
+    if kept is None or kept[0] is not unembed or kept[1] != version:
+        kept = _averages[network] = (unembed, version, unembed.detach().mean(dim=0, dtype=torch.float64))
+    return kept[2]

@@ -1,0 +1,183 @@
+"""One token at a time: each token is read once, and what later tokens need of it, its keys and values, is kept.
+
+`read_next` is that step. `read_again` is what it replaces: a pass over the whole text, with nothing kept. Both give the
+same numbers up to rounding, which `largest_difference` measures.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from model.errors import SelectionError, TextError
+from model.network.config import GPT2Config
+from model.network.gpt2 import GPT2, KeysValues
+from model.trace.trace import Trace
+
+_ENOUGH_SECONDS, _LONG_RUN = 0.06, 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Cache:
+    """Keys and values of the positions read so far, in all layers and heads. Never changes; a step gives another."""
+
+    k: Float[Tensor, "layer head pos d_head"]
+    v: Float[Tensor, "layer head pos d_head"]
+
+    @classmethod
+    def empty(cls, config: GPT2Config) -> Cache:
+        """Nothing read yet."""
+        nothing = torch.empty(config.n_layers, config.n_heads, 0, config.d_head)
+        return cls(nothing, nothing)
+
+    @classmethod
+    def of(cls, trace: Trace, n_pos: int) -> Cache:
+        """What reading the first `n_pos` tokens of `trace` left.
+
+        Raises:
+            SelectionError: the trace has fewer tokens.
+        """
+        if not 0 <= n_pos <= trace.n_pos:
+            raise SelectionError(f"There are no {n_pos} tokens to keep; this text has {trace.n_pos}.")
+        return cls(torch.tensor(trace.k[:, :, :n_pos]), torch.tensor(trace.v[:, :, :n_pos]))
+
+    @property
+    def n_pos(self) -> int:
+        """Number of tokens whose keys and values are here."""
+        return self.k.shape[2]
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers are kept: 2 x layers x tokens x d_model."""
+        return self.k.numel() + self.v.numel()
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes they take."""
+        return self.k.nbytes + self.v.nbytes
+
+    def past(self) -> list[KeysValues] | None:
+        """As `GPT2.forward` takes it; None where nothing was read."""
+        return list(zip(self.k, self.v, strict=True)) if self.n_pos else None
+
+    def extended(self, k: Float[Tensor, "layer head new d_head"], v: Float[Tensor, "layer head new d_head"]) -> Cache:
+        """With the keys and values of the positions that follow."""
+        return Cache(torch.cat([self.k, k], dim=2), torch.cat([self.v, v], dim=2))
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What was computed for the last token of a pass: its vectors in every layer, and the logits of what follows."""
+
+    position: int
+    q: Float[np.ndarray, "layer head d_head"]
+    k: Float[np.ndarray, "layer head d_head"]
+    v: Float[np.ndarray, "layer head d_head"]
+    logits: Float[np.ndarray, " d_vocab"]
+
+
+def read_next(network: GPT2, token_id: int, cache: Cache) -> tuple[Step, Cache]:
+    """Read one token after those in `cache`; what was computed, and the cache with this token in it.
+
+    Raises:
+        TextError: the cache holds as many tokens as the model's context.
+    """
+    step, k, v = _read(network, (token_id,), cache)
+    return step, cache.extended(k, v)
+
+
+def read_again(network: GPT2, ids: Sequence[int], *, between: Callable[[], object] = lambda: None) -> Step:
+    """Read the whole text anew; what was computed for its last token. `between` is called before each layer.
+
+    Raises:
+        TextError: no ids, or more than the network's context holds.
+    """
+    return _read(network, ids, Cache.empty(network.config), between)[0]
+
+
+def largest_difference(a: Step, b: Step) -> float:
+    """The largest difference between two steps' numbers: queries, keys and values of all layers, and logits."""
+    pairs = ((a.q, b.q), (a.k, b.k), (a.v, b.v), (a.logits, b.logits))
+    return max(float(np.abs(x - y).max()) for x, y in pairs)
+
+
+def largest_number(step: Step) -> float:
+    """The largest magnitude among the numbers that `largest_difference` compares."""
+    return max(float(np.abs(x).max()) for x in (step.q, step.k, step.v, step.logits))
+
+
+def timed(
+    read: Callable[[], Step], waited: Callable[[], float] = lambda: 0.0, *, most_runs: int = 5
+) -> tuple[Step, float]:
+    """A step and the milliseconds it took: the least of a few runs unless they are long, as other work only adds.
+
+    `waited` counts the seconds that were spent giving way to other work; they are not the step's.
+    """
+    least, spent, runs = float("inf"), 0.0, 0
+    while runs < most_runs and (spent < _ENOUGH_SECONDS or (runs == 1 and spent < _LONG_RUN)):
+        start, before = time.perf_counter(), waited()
+        step = read()
+        seconds = time.perf_counter() - start - (waited() - before)
+        least, spent, runs = min(least, seconds), spent + seconds, runs + 1
+    return step, 1000 * least
+
+
+def multiplications(config: GPT2Config, n_new: int, n_past: int = 0) -> int:
+    """Multiplications in the matrix products of a pass over `n_new` tokens after `n_past` kept ones.
+
+    Projections, scores and weighted sums (of the keys that the mask lets through), and the logits of the last token.
+    LayerNorm, softmax, GELU and the scaling of the scores are left out: together they come to less than a hundredth in
+    GPT-2's sizes.
+    """
+    d = config.d_model
+    projections = 4 * d * d + 2 * d * config.d_mlp  # c_attn, c_proj, c_fc, c_proj
+    pairs = sum(range(n_past + 1, n_past + n_new + 1))  # each query with the keys up to its own
+    return config.n_layers * (n_new * projections + 2 * d * pairs) + d * config.d_vocab
+
+
+def written(trace: Trace, choose: Callable[[Float[np.ndarray, " d_vocab"], int], int]) -> Iterator[int]:
+    """Write on after `trace`'s text: the ids one by one, until the text is as long as the model's context.
+
+    `choose(logits, position)` names the token that follows `position`. No token is read twice.
+    """
+    network, token = trace.network, trace.ids[-1]
+    cache = Cache.of(trace, trace.n_pos - 1)
+    while cache.n_pos + 1 < network.config.n_ctx:
+        step, cache = read_next(network, token, cache)
+        token = choose(step.logits, step.position)
+        yield token
+
+
+def _read(
+    network: GPT2, ids: Sequence[int], cache: Cache, between: Callable[[], object] = lambda: None
+) -> tuple[Step, Tensor, Tensor]:
+    """A pass over `ids` after `cache`: its last token's step, the new keys and values (layer, head, new, d_head)."""
+    n_ctx = network.config.n_ctx
+    if not ids:
+        raise TextError("There is no token to read; type at least one character.")
+    if cache.n_pos + len(ids) > n_ctx:
+        raise TextError(
+            f"The model reads at most {n_ctx:,} tokens; after {cache.n_pos:,} there is no room for {len(ids):,} more."
+        )
+    seen: dict[str, list[Tensor]] = {"q": [], "k": [], "v": []}
+
+    def tap(name: str, tensor: Tensor) -> Tensor:
+        kind = name.rsplit(".", 1)[-1]
+        if kind == "resid_pre":
+            between()
+        if kind in seen:
+            seen[kind].append(tensor)
+        return tensor
+
+    with torch.inference_mode():
+        resid = network(torch.tensor(ids), past=cache.past(), tap=tap)
+        logits = network.logits(resid[-1])
+        q, k, v = (torch.stack(seen[kind]) for kind in "qkv")  # (layer, head, new, d_head)
+    of_last = [part[:, :, -1].numpy() for part in (q, k, v)]
+    return Step(cache.n_pos + len(ids) - 1, of_last[0], of_last[1], of_last[2], logits.numpy()), k, v

@@ -1,0 +1,230 @@
+"""What a network has learnt, counted and reduced to a size that can be drawn.
+
+The counts are read off the network's own tensors, never off its configuration, so they hold on the meta device too.
+A large matrix is reduced to blocks, each told by one statistic of all its weights: nothing is left out or smoothed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from model.errors import SelectionError
+from model.network.config import GPT2Config
+from model.network.gpt2 import GPT2, Block
+
+Statistic = Literal["farthest", "mean", "smallest", "largest"]
+"""What a block of weights is told by; `farthest` is its weight farthest from 0, sign and all."""
+
+GPT2_SMALL = GPT2Config(n_layers=12, n_heads=12, d_model=768, n_ctx=1024, d_vocab=50257, d_mlp=3072)
+ARTICLE_TOTAL = 124_410_624
+ARTICLE_COUNTS: Mapping[str, int] = MappingProxyType(
+    {
+        "ln_1.weight": 768,
+        "ln_1.bias": 768,
+        "attn.c_attn.weight": 1_769_472,
+        "attn.c_attn.bias": 2_304,
+        "attn.c_proj.weight": 589_824,
+        "attn.c_proj.bias": 768,
+        "ln_2.weight": 768,
+        "ln_2.bias": 768,
+        "mlp.c_fc.weight": 2_359_296,
+        "mlp.c_fc.bias": 768,
+        "mlp.c_proj.weight": 2_359_296,
+        "mlp.c_proj.bias": 768,
+        "wte.weight": 38_597_376,
+        "wpe.weight": 786_432,
+    }
+)
+"""The counts that the article's table prints for GPT-2 small, by the names of the tensors; blocks count 12 times."""
+
+MAX_CELLS = 64
+MAX_EMBEDDING_ROWS, MAX_EMBEDDING_COLUMNS = 64, 96
+
+
+@dataclass(frozen=True)
+class ParameterRow:
+    """One tensor: its name within its block (or of its own), its shape, and how often the network has it."""
+
+    name: str
+    shape: tuple[int, ...]
+    copies: int = 1
+
+    @property
+    def count(self) -> int:
+        """Numbers in one copy."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class ParameterTable:
+    """Every tensor of a network: those of a block, which all `n_layers` blocks have alike, and the others."""
+
+    n_layers: int
+    block: tuple[ParameterRow, ...]
+    others: tuple[ParameterRow, ...]
+
+    @property
+    def rows(self) -> tuple[ParameterRow, ...]:
+        """Blocks first, then the others."""
+        return self.block + self.others
+
+    @property
+    def block_total(self) -> int:
+        """Numbers in one block."""
+        return sum(row.count for row in self.block)
+
+    @property
+    def total(self) -> int:
+        """Numbers in the whole network."""
+        return sum(row.count * row.copies for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A tensor that the article's table counts otherwise: once as `printed` (0: left out), really as `row`."""
+
+    row: ParameterRow
+    printed: int
+
+    @property
+    def missing(self) -> int:
+        """What the article's total lacks by it."""
+        return (self.row.count - self.printed) * self.row.copies
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A matrix of `size` in blocks of `block` weights (rows, columns); those at its ends may be cut shorter."""
+
+    values: Float[np.ndarray, "rows columns"]
+    size: tuple[int, int]
+    block: tuple[int, int]
+
+
+def parameter_table(network: GPT2) -> ParameterTable:
+    """The table of all tensors of `network`, in the order in which a token meets them within a block."""
+    n_layers = len(network.h)
+    first = network.h[0].named_parameters()
+    block = tuple(ParameterRow(name, tuple(tensor.shape), n_layers) for name, tensor in first)
+    others = tuple(
+        ParameterRow(name, tuple(tensor.shape))
+        for name, tensor in network.named_parameters()
+        if not name.startswith("h.")
+    )
+    return ParameterTable(n_layers, block, others)
+
+
+def gpt2_small_table() -> ParameterTable:
+    """The table of GPT-2 small's shape, counted on a network without memory."""
+    return parameter_table(GPT2(GPT2_SMALL))
+
+
+def article_gaps(table: ParameterTable) -> tuple[Gap, ...]:
+    """Where the article's printed counts differ from `table`; with GPT-2 small's, they make up its whole shortfall."""
+    gaps = (Gap(row, ARTICLE_COUNTS.get(row.name, 0)) for row in table.rows)
+    return tuple(gap for gap in gaps if gap.missing)
+
+
+def block_matrices(network: GPT2, layer: int) -> dict[str, Float[Tensor, "d_in d_out"]]:
+    """The weight matrices of one block, (in, out) as on disk; `c_attn` in its three parts, which lie side by side.
+
+    Raises:
+        SelectionError: no such layer.
+    """
+    block = _block(network, layer)
+    q, k, v = block.attn.c_attn.weight.chunk(3, dim=1)  # three of (d_model, d_model)
+    return {
+        "c_attn q": q,
+        "c_attn k": k,
+        "c_attn v": v,
+        "attn.c_proj": block.attn.c_proj.weight,
+        "mlp.c_fc": block.mlp.c_fc.weight,
+        "mlp.c_proj": block.mlp.c_proj.weight,
+    }
+
+
+def reduced_block(network: GPT2, layer: int, statistic: Statistic) -> dict[str, Reduced]:
+    """`block_matrices` with at most 64 cells a side; where it can be, no cell mixes two heads.
+
+    Raises:
+        SelectionError: no such layer.
+    """
+    config = network.config
+    of_model = block_length(config.d_model, MAX_CELLS, within=config.d_head)
+    cells = math.ceil(config.d_model / of_model)  # no more for d_mlp, so that all matrices are drawn equally large
+    sides = {config.d_mlp: block_length(config.d_mlp, cells, within=config.d_mlp), config.d_model: of_model}
+    return {
+        name: reduce(weight, (sides[weight.shape[0]], sides[weight.shape[1]]), statistic)
+        for name, weight in block_matrices(network, layer).items()
+    }
+
+
+def reduced_embeddings(network: GPT2, statistic: Statistic) -> dict[str, Reduced]:
+    """The token and the position matrix, and the output matrix where it is not the token matrix again."""
+    tables = {"wte": network.wte, "wpe": network.wpe}
+    if network.lm_head is not None:
+        tables["lm_head"] = network.lm_head
+    most = (MAX_EMBEDDING_ROWS, MAX_EMBEDDING_COLUMNS)
+    found = {}
+    for name, table in tables.items():
+        rows, columns = (block_length(n, cells, within=n) for n, cells in zip(table.weight.shape, most, strict=True))
+        found[name] = reduce(table.weight, (rows, columns), statistic)
+    return found
+
+
+def block_length(n: int, most: int, *, within: int) -> int:
+    """How many of `n` rows or columns make one cell, for at most `most` cells.
+
+    The least divisor of `within` that does it, unless that leaves fewer than half the cells.
+    """
+    least = math.ceil(n / most)
+    found = next((length for length in range(least, within + 1) if within % length == 0), n)
+    return found if math.ceil(n / found) * 2 >= min(n, most) else least
+
+
+def reduce(weight: Float[Tensor, "d_in d_out"], block: tuple[int, int], statistic: Statistic) -> Reduced:
+    """`weight` in blocks of `block` = (rows, columns), each told by `statistic` of all its weights (fp32)."""
+    if statistic == "farthest":
+        low, high = (reduce(weight, block, end).values for end in ("smallest", "largest"))
+        return Reduced(np.where(-low > high, low, high), _size(weight), block)
+    over_rows, over_columns = _FOLDS[statistic]
+    folded = np.stack([over_rows(rows).numpy() for rows in weight.detach().split(block[0])])  # (row blocks, d_out)
+    values = over_columns.reduceat(folded, np.arange(0, weight.shape[1], block[1]), axis=1)
+    if statistic == "mean":
+        rows, columns = (_lengths(n, length) for n, length in zip(weight.shape, block, strict=True))
+        values = (values / np.outer(rows, columns)).astype(np.float32)
+    return Reduced(values, _size(weight), block)
+
+
+_FOLDS: Mapping[str, tuple[Callable[[Tensor], Tensor], np.ufunc]] = {
+    "mean": (lambda rows: rows.sum(0).to(torch.float64), np.add),
+    "smallest": (lambda rows: rows.amin(0), np.minimum),
+    "largest": (lambda rows: rows.amax(0), np.maximum),
+}
+
+
+def _lengths(n: int, length: int) -> Int[np.ndarray, " blocks"]:
+    """How many of `n` rows or columns each block holds; the last may hold fewer than `length`."""
+    return np.diff(np.append(np.arange(0, n, length), n))
+
+
+def _size(weight: Tensor) -> tuple[int, int]:
+    return weight.shape[0], weight.shape[1]
+
+
+def _block(network: GPT2, layer: int) -> Block:
+    n_layers = len(network.h)
+    if not 0 <= layer < n_layers:
+        raise SelectionError(f"There is no layer {layer}; this model has the layers 0 to {n_layers - 1}.")
+    block = network.h[layer]
+    assert isinstance(block, Block)
+    return block

@@ -1,0 +1,1 @@
+"""The article's steps for one head, one block and the mask, recomputed one by one and checked."""

@@ -1,0 +1,231 @@
+"""A whole trace in one `.safetensors` file, which any tool of that format reads.
+
+Tensors have TransformerLens' names and lie in fp32 with the axes that `AXES` names; `layer` counts the layers that were
+asked for. The file's metadata says the rest, each value as JSON: `model`, `ids`, `tokens` (as they are shown),
+`layers`, `axes`, and `changes` if the pass was a changed one. It is written piece by piece, so that it may be larger
+than the memory.
+
+The format: a length (8 bytes, little end first), that many bytes of JSON, then the numbers without gaps.
+Source: the specification of safetensors 0.8 (huggingface/safetensors).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from model.errors import HeadlightError, SelectionError
+from model.text.tokenizer import Token
+from model.trace.trace import Trace
+
+_RESID, _HEADS, _MLP = ("layer", "pos", "d_model"), ("layer", "head", "pos", "d_head"), ("layer", "pos", "d_mlp")
+_PAIRS = ("layer", "head", "query", "key")
+AXES: dict[str, tuple[str, ...]] = {
+    "embed": ("pos", "d_model"),
+    "pos_embed": ("pos", "d_model"),
+    "resid_pre": _RESID,
+    "q": _HEADS,
+    "k": _HEADS,
+    "v": _HEADS,
+    "attn_scores": _PAIRS,
+    "pattern": _PAIRS,
+    "z": _HEADS,
+    "result": ("layer", "head", "pos", "d_model"),
+    "attn_out": _RESID,
+    "resid_mid": _RESID,
+    "mlp_pre": _MLP,
+    "mlp_post": _MLP,
+    "mlp_out": _RESID,
+    "resid_post": _RESID,
+    "logits": ("pos", "d_vocab"),
+}
+"""Every tensor that a file can hold, in the order of computation, with its axes. `attn_scores` are before the mask."""
+PARTS = {
+    "patterns": ("attn_scores", "pattern"),
+    "mlp": ("mlp_pre", "mlp_post"),
+    "logits": ("logits",),
+    "result": ("result",),
+}
+"""What can be left out, as it is large: by a name of its own, the tensors."""
+USUAL_PARTS = ("patterns", "mlp", "logits")
+"""All but `result`, which is `z` times rows of a weight matrix, and with many heads the largest of all."""
+
+
+class TraceFileError(HeadlightError):
+    """A trace file that cannot be written, or that is none."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file of `trace` will hold: these `layers` and, beside what every file holds, these `parts` of `PARTS`.
+
+    Raises:
+        SelectionError: no layer, one that the model does not have or one twice; a part with an unknown name.
+    """
+
+    trace: Trace
+    layers: tuple[int, ...]
+    parts: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        n_layers = self.trace.network.config.n_layers
+        if not self.layers or len(set(self.layers)) < len(self.layers):
+            raise SelectionError("No layer, or one twice; name at least one of the model's layers, and each once.")
+        if wrong := [layer for layer in self.layers if not 0 <= layer < n_layers]:
+            raise SelectionError(f"There is no layer {wrong[0]}; this model has the layers 0 to {n_layers - 1}.")
+        if unknown := [part for part in self.parts if part not in PARTS]:
+            raise SelectionError(f"There is no part {unknown[0]!r} of a trace file; there are {', '.join(PARTS)}.")
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The tensors, each with its shape."""
+        config = self.trace.network.config
+        sizes = {name: getattr(config, name) for name in ("d_model", "d_head", "d_mlp", "d_vocab")}
+        sizes |= dict.fromkeys(("pos", "query", "key"), self.trace.n_pos)
+        sizes |= {"layer": len(self.layers), "head": config.n_heads}
+        left_out = {name for part, names in PARTS.items() if part not in self.parts for name in names}
+        return {name: tuple(sizes[axis] for axis in axes) for name, axes in AXES.items() if name not in left_out}
+
+    @property
+    def nbytes(self) -> int:
+        """How large the tensors are; the file has a few kilobytes more."""
+        return sum(4 * math.prod(shape) for shape in self.shapes.values())
+
+
+def contents_of(trace: Trace, *, layers: Sequence[int] | None = None, parts: Sequence[str] = USUAL_PARTS) -> Contents:
+    """What a file of `trace` will hold, by default all layers.
+
+    Raises: as `Contents`.
+    """
+    every = range(trace.network.config.n_layers) if layers is None else layers
+    return Contents(trace, tuple(every), tuple(parts))
+
+
+def save_trace(path: Path | str, contents: Contents, *, model: str, tokens: Sequence[Token]) -> int:
+    """Write the file; its size in bytes. A file of that name is replaced once the new one is whole.
+
+    `model` and `tokens` are what its metadata says of the model and of the text.
+
+    Raises:
+        TraceFileError: there is no such folder, no room, or it may not be written.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise TraceFileError(f"{path} is a folder; name the file to write.")
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        free = shutil.disk_usage(path.parent).free
+        if free < contents.nbytes:
+            raise TraceFileError(
+                f"{path} would take {megabytes(contents.nbytes)}; {path.parent} has {megabytes(free)} left. "
+                "Leave parts or layers out, or choose another folder."
+            )
+        with partial.open("wb") as file:
+            write_trace(file, contents, model=model, tokens=tokens)
+        os.replace(partial, path)
+        return path.stat().st_size
+    except OSError as error:
+        raise TraceFileError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def _go_on() -> None:
+    """Between two pieces there is nothing to wait for."""
+
+
+def write_trace(
+    file: BufferedIOBase,
+    contents: Contents,
+    *,
+    model: str,
+    tokens: Sequence[Token],
+    between: Callable[[], None] = _go_on,
+) -> None:
+    """Write the file's bytes; what they hold is computed on the way, one layer's (or head's) share at a time.
+
+    `between` is called after each share, to let others have the model.
+    """
+    header: dict[str, Any] = {"__metadata__": _metadata(contents, model, tokens)}
+    start = 0
+    for name, shape in contents.shapes.items():
+        end = start + 4 * math.prod(shape)
+        header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [start, end]}
+        start = end
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)  # so that the numbers lie where a mapped file can be read as they are
+    file.write(len(text).to_bytes(8, "little") + text)
+    for name in contents.shapes:
+        for array in _arrays(name, contents):
+            file.write(np.ascontiguousarray(array, "<f4").data)
+            between()
+
+
+def read_trace(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The tensors of a file by their names, and its metadata.
+
+    Raises:
+        TraceFileError: there is no such file, it is damaged, or it is no trace.
+    """
+    try:
+        with safe_open(path, framework="np") as file:
+            metadata = {name: json.loads(value) for name, value in (file.metadata() or {}).items() if name != "format"}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise TraceFileError(f"{path} cannot be read as a trace file: {error}.") from error
+    if missing := {"model", "ids", "tokens", "layers", "axes"} - set(metadata):
+        raise TraceFileError(f"{path} is no trace file: its metadata does not say {', '.join(sorted(missing))}.")
+    return arrays, metadata
+
+
+def megabytes(nbytes: int) -> str:
+    """A size in words: `3.2 MB`; what is small keeps two digits."""
+    size = nbytes / 1e6
+    return f"{size:,.0f} MB" if size >= 99.5 else f"{size:.1f} MB" if size >= 0.95 else f"{max(size, 0.01):.2f} MB"
+
+
+def _metadata(contents: Contents, model: str, tokens: Sequence[Token]) -> dict[str, str]:
+    said = {
+        "model": model,
+        "ids": list(contents.trace.ids),
+        "tokens": [token.label for token in tokens],
+        "layers": list(contents.layers),
+        "axes": {name: list(AXES[name]) for name in contents.shapes},
+    }
+    if changes := contents.trace.changes:  # then these are not the numbers of the model as it is
+        said["changes"] = asdict(changes)
+    return {"format": "pt", **{name: json.dumps(value, ensure_ascii=False) for name, value in said.items()}}
+
+
+def _arrays(name: str, contents: Contents) -> Iterator[np.ndarray]:
+    """The pieces of a tensor in the order in which they lie in the file."""
+    trace, axes = contents.trace, AXES[name]
+    if name == "logits":
+        yield from (trace.logits(pos) for pos in range(trace.n_pos))
+    elif "layer" not in axes:
+        yield getattr(trace, name)
+    else:
+        for layer in contents.layers:
+            yield from _layer_arrays(name, trace, layer)
+
+
+def _layer_arrays(name: str, trace: Trace, layer: int) -> Iterator[np.ndarray]:
+    source: np.ndarray | Callable[..., np.ndarray] = getattr(trace, name)
+    if isinstance(source, np.ndarray):
+        yield source[layer]
+    elif "head" in AXES[name]:
+        yield from (source(layer, head) for head in range(trace.network.config.n_heads))
+    else:
+        yield source(layer)

@@ -1,0 +1,100 @@
+"""Where a pass files what a trace keeps: room allocated once, filled from the left, never written twice.
+
+A text that continues a traced one continues in the same room as long as there is some; the shorter trace sees only its
+own positions of it. So typing on copies nothing, and texts that continue each other hold their beginning once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from model.network.config import GPT2Config
+from model.network.gpt2 import GPT2, KeysValues, Tap
+
+KINDS = ("resid", "resid_mid", "q", "k", "v", "z")
+_LEAST_SPARE = 16
+
+
+class Room:
+    """Memory for the kept activations of at most `n_pos` positions, of which the first `n_filled` are taken."""
+
+    def __init__(self, config: GPT2Config, n_pos: int) -> None:
+        c = config
+        heads = (c.n_layers, c.n_heads, n_pos, c.d_head)
+        self.n_pos, self.n_filled = n_pos, 0
+        # The last row of `resid` is the last layer's resid_post.
+        self.resid: Float[Tensor, "layer_plus_1 pos d_model"] = torch.empty(c.n_layers + 1, n_pos, c.d_model)
+        self.resid_mid: Float[Tensor, "layer pos d_model"] = torch.empty(c.n_layers, n_pos, c.d_model)
+        self.q, self.k, self.v, self.z = (torch.empty(heads) for _ in range(4))
+        self._lock = threading.Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all of it, free or not."""
+        return sum(getattr(self, kind).nbytes for kind in KINDS)
+
+    def take(self, start: int, stop: int) -> bool:
+        """Take the positions from `start` to `stop`; False if they are not the next free ones."""
+        with self._lock:
+            if self.n_filled != start or stop > self.n_pos:
+                return False
+            self.n_filled = stop
+            return True
+
+
+class Store:
+    """The kept activations of one trace: the first `n_pos` positions of a room."""
+
+    def __init__(self, room: Room, n_pos: int) -> None:
+        self.room, self.n_pos = room, n_pos
+        self.resid, self.resid_mid, self.q, self.k, self.v, self.z = (
+            getattr(room, kind)[..., :n_pos, :] for kind in KINDS
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of these positions."""
+        return sum(getattr(self, kind).nbytes for kind in KINDS)
+
+    def past(self, n_pos: int) -> list[KeysValues] | None:
+        """Keys and values of the first `n_pos` positions, as `GPT2.forward` takes them."""
+        return list(zip(self.k[:, :, :n_pos], self.v[:, :, :n_pos], strict=True)) if n_pos else None
+
+    def tap_from(self, start: int, between: Callable[[], object]) -> Tap:
+        """A tap that files what is kept of the positions from `start` on; `between` is called before each layer.
+
+        Keys and values go on as they lie here, behind those of the positions before: the network need not join them.
+        """
+        places = {f"h.{layer}.resid_pre": resid[start:] for layer, resid in enumerate(self.resid[:-1])}
+        for kind in KINDS[1:]:
+            places |= {f"h.{layer}.{kind}": part[..., start:, :] for layer, part in enumerate(getattr(self, kind))}
+
+        def tap(name: str, tensor: Tensor) -> Tensor:
+            place = places.get(name)
+            if place is None:
+                return tensor
+            if name.endswith("resid_pre"):
+                between()
+            place.copy_(tensor)
+            return place if name.endswith((".k", ".v")) else tensor
+
+        return tap
+
+
+def store_for(network: GPT2, n_pos: int, prefix: Store | None = None, n_shared: int = 0) -> Store:
+    """A store for `n_pos` positions, of which the first `n_shared` are already those of `prefix`."""
+    if prefix is not None and n_shared == prefix.n_pos and prefix.room.take(n_shared, n_pos):
+        return Store(prefix.room, n_pos)
+    spare = max(_LEAST_SPARE, n_pos // 8)  # a text mostly goes on; memory that is not used yet costs nothing
+    room = Room(network.config, min(network.config.n_ctx, n_pos + spare))
+    room.take(0, n_pos)
+    store = Store(room, n_pos)
+    if prefix is not None and n_shared:
+        for kind in KINDS:
+            getattr(store, kind)[..., :n_shared, :] = getattr(prefix, kind)[..., :n_shared, :]
+    return store

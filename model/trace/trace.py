@@ -1,0 +1,297 @@
+"""A trace: what one pass over a text leaves to look at.
+
+The pass runs with the fused attention kernel and keeps, for each layer, only `resid_pre`, `resid_mid`, `q`, `k`, `v`
+and `z`; memory grows with the text's length, not with its square. Everything else is derived when asked for, by the
+steps in `model.network.attention`, and equals what the network computed. What is asked for again and again is
+remembered for a while (`model.trace.recent`). Arrays are read-only; a trace never changes and may be shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from model.changes.interventions import NO_CHANGES, Changes
+from model.errors import CheckpointError, SelectionError, TextError
+from model.network import attention
+from model.network.gpt2 import GPT2, Block
+from model.trace.recent import Made, Recent
+from model.trace.store import Room, Store, store_for
+
+_EVERY = slice(None)  # position
+_derived = Recent(32 << 20)  # eight matrices of 1,024 tokens, of all traces together
+
+
+def run_trace(
+    network: GPT2,
+    ids: Sequence[int],
+    *,
+    prefix: Trace | None = None,
+    changes: Changes = NO_CHANGES,
+    between: Callable[[], object] = lambda: None,
+) -> Trace:
+    """Trace `network` over `ids`. From `prefix`, a trace of the same network, what the beginnings share is reused.
+
+    With `changes` the pass is a changed one, made from its beginning; the network itself stays as it is.
+    `between` is called before each layer; it may let other work in, and what it raises ends the pass.
+
+    Raises:
+        TextError: no ids, or more than the network's context holds.
+        SelectionError: a change of a head or link that is not there.
+        CheckpointError: the network's numbers overflow on this text.
+    """
+    n_ctx = network.config.n_ctx
+    if not ids:
+        raise TextError("There is no token to look at; type at least one character.")
+    if len(ids) > n_ctx:
+        raise TextError(f"The text has {len(ids):,} tokens, but the model reads at most {n_ctx:,}; shorten it.")
+    changes.check(network.config, len(ids))
+    n_shared = 0 if changes else _shared(prefix, network, ids)
+    store = store_for(network, len(ids), None if prefix is None else prefix._store, n_shared)
+    with torch.inference_mode():
+        new = torch.tensor(ids[n_shared:])
+        tap = changes.tap(network.config, store.tap_from(n_shared, between))
+        store.resid[-1, n_shared:] = network(new, past=store.past(n_shared), tap=tap)
+    finite = store.resid[:, n_shared:].sum(dim=(1, 2)).isfinite()
+    # The fused kernel can turn infinite scores into weights that look like any others: no score exceeds this product.
+    queries, keys = (part.norm(dim=-1).amax(dim=(1, 2)) for part in (store.q[:, :, n_shared:], store.k))
+    finite[1:] &= (queries * keys).isfinite()
+    for layer, is_finite in enumerate(finite.tolist()):
+        if not is_finite:
+            where = f"at the entry of layer {layer}" if layer < network.config.n_layers else "after the last layer"
+            raise CheckpointError(
+                f"The numbers of this model grow beyond what fp32 holds: {where} they are no longer finite. Its "
+                "weights are damaged, or were not meant for fp32."
+            )
+    return Trace(network, tuple(ids), store, changes)
+
+
+def _shared(prefix: Trace | None, network: GPT2, ids: Sequence[int]) -> int:
+    """How many leading positions can be taken over; the last one is always computed, so that a pass takes place."""
+    if prefix is None or prefix.network is not network or prefix.changes:
+        return 0
+    return shared_length(prefix.ids, ids[:-1])
+
+
+def shared_length(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many leading ids `a` and `b` have in common."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _frozen(tensor: Tensor) -> np.ndarray:
+    array = tensor.detach().numpy()
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One pass of `network` over `ids`. Axes: layer, head, pos (query or key), d_model, d_head, d_mlp, d_vocab.
+
+    After a changed pass everything is as `changes` left it: `pattern` has the cut links at 0, `z` and `result` are what
+    a switched-off head handed on (while its pattern is still what it read), all later layers what they made of that.
+    """
+
+    network: GPT2
+    ids: tuple[int, ...]
+    _store: Store = field(repr=False)
+    changes: Changes = NO_CHANGES
+    _name: object = field(default_factory=object, init=False, repr=False)  # what is remembered does not hold the trace
+
+    @property
+    def n_pos(self) -> int:
+        """Number of tokens."""
+        return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the kept activations."""
+        return self._store.nbytes
+
+    @property
+    def room(self) -> Room:
+        """The memory that the kept activations lie in; traces that continue each other share it."""
+        return self._store.room
+
+    # --- kept: what the pass itself left ---------------------------------------------------------------------------
+
+    @property
+    def resid_pre(self) -> Float[np.ndarray, "layer pos d_model"]:
+        """The residual stream as each layer receives it; `resid_pre[0] == embed + pos_embed`."""
+        return _frozen(self._store.resid[:-1])
+
+    @property
+    def resid_mid(self) -> Float[np.ndarray, "layer pos d_model"]:
+        """The residual stream between attention and MLP; `resid_pre + attn_out == resid_mid`."""
+        return _frozen(self._store.resid_mid)
+
+    @property
+    def resid_post(self) -> Float[np.ndarray, "layer pos d_model"]:
+        """The residual stream as each layer leaves it; the next layer's `resid_pre`."""
+        return _frozen(self._store.resid[1:])
+
+    @property
+    def q(self) -> Float[np.ndarray, "layer head pos d_head"]:
+        """Query vectors."""
+        return _frozen(self._store.q)
+
+    @property
+    def k(self) -> Float[np.ndarray, "layer head pos d_head"]:
+        """Key vectors."""
+        return _frozen(self._store.k)
+
+    @property
+    def v(self) -> Float[np.ndarray, "layer head pos d_head"]:
+        """Value vectors."""
+        return _frozen(self._store.v)
+
+    @property
+    def z(self) -> Float[np.ndarray, "layer head pos d_head"]:
+        """Each head's output: the sum of the values times their weights."""
+        return _frozen(self._store.z)
+
+    # --- derived: attention ----------------------------------------------------------------------------------------
+
+    def attn_scores(self, layer: int, head: int, *, scaled: bool = True) -> Float[np.ndarray, "query key"]:
+        """Query-key products before the mask: what every query would think of every key; unscaled if asked for."""
+        return _frozen(self._scores(layer, head) if scaled else self._scores(layer, head, scale=1.0))
+
+    def masked_scores(self, layer: int, head: int) -> Float[np.ndarray, "query key"]:
+        """The scores with minus infinity where the key lies after the query."""
+        return _frozen(attention.apply_mask(self._scores(layer, head)))
+
+    def pattern(self, layer: int, head: int, *, causal: bool = True) -> Float[np.ndarray, "query key"]:
+        """Softmax weights: rows add up to 1 (unless links were cut), exactly 0 above the diagonal.
+
+        With `causal=False` every token sees every other, as in an encoder; GPT-2 was never trained so.
+        """
+
+        def derived() -> np.ndarray:
+            scores = self._scores(layer, head)
+            return _frozen(self.changes.pattern(layer, head, attention.apply_mask(scores) if causal else scores))
+
+        return self.remembered(("pattern", layer, head, causal), derived)
+
+    def rows(self, query: int) -> Float[np.ndarray, "layer head key"]:
+        """One query's weights in every head over the keys it sees: that row of each `pattern`, up to its diagonal."""
+        self._check_pos(query)
+        q, k = self._store.q[:, :, query : query + 1], self._store.k[:, :, : query + 1]
+        config, changes = self.network.config, self.changes
+        scales = torch.tensor([config.attn_scale(layer) for layer in range(config.n_layers)])
+        scores = attention.attn_scores(q, k, 1.0) * scales[:, None, None, None]  # (layer, head, 1, key)
+        weights = attention.softmax(scores)
+        for layer, head in {cut[:2] for cut in changes.cuts if cut.query == query}:
+            weights[layer, head] = changes.pattern(layer, head, scores[layer, head], first=query)
+        return _frozen(weights[:, :, 0])
+
+    def weighted_values(self, layer: int, head: int, query: int) -> Float[np.ndarray, "key d_head"]:
+        """The values of the keys `query` sees, times its weights; they add up to `z[layer, head, query]`.
+
+        (Not to what is handed on in place of a switched-off head's z.)
+        """
+        self._check_pos(query)
+        scores = self._scores(layer, head)[query : query + 1, : query + 1]
+        weights = self.changes.pattern(layer, head, scores, first=query)[0]
+        return _frozen(attention.weighted_values(weights, self._store.v[layer, head, : query + 1]))
+
+    def result(self, layer: int, head: int, at: slice = _EVERY) -> Float[np.ndarray, "pos d_model"]:
+        """What one head alone adds to the stream (`at` some positions): `z` through its rows of `c_proj`, no bias."""
+        z, d_head = self._store.z[layer, self._check_head(layer, head), at], self.network.config.d_head
+        w_o = self._block(layer).attn.c_proj.weight[head * d_head : (head + 1) * d_head]  # (d_head, d_model)
+        return _frozen(z @ w_o)
+
+    # --- derived: the rest of the block ----------------------------------------------------------------------------
+
+    @property
+    def embed(self) -> Float[np.ndarray, "pos d_model"]:
+        """Each token's row of `wte`."""
+        return _frozen(self.network.wte(torch.tensor(self.ids)))
+
+    @property
+    def pos_embed(self) -> Float[np.ndarray, "pos d_model"]:
+        """Each position's row of `wpe`."""
+        return _frozen(self.network.wpe(torch.arange(self.n_pos)))
+
+    def attn_out(self, layer: int, at: slice = _EVERY) -> Float[np.ndarray, "pos d_model"]:
+        """What all heads of a layer add to the residual stream (`at` some positions), bias included."""
+        block = self._block(layer)
+        return _frozen(block.attn.c_proj(attention.merge_heads(self._store.z[layer][:, at])))
+
+    def ln_1(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
+        """What the layer's attention reads: `resid_pre` after its LayerNorm."""
+        return self.remembered(("ln_1", layer), lambda: _frozen(self._block(layer).ln_1(self._store.resid[layer])))
+
+    def ln_2(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
+        """What the layer's MLP reads: `resid_mid` after its LayerNorm."""
+        return _frozen(self._block(layer).ln_2(self._store.resid_mid[layer]))
+
+    def mlp_pre(self, layer: int) -> Float[np.ndarray, "pos d_mlp"]:
+        """The MLP's hidden values before the GELU."""
+        return _frozen(self._mlp(layer)["mlp_pre"])
+
+    def mlp_post(self, layer: int) -> Float[np.ndarray, "pos d_mlp"]:
+        """The MLP's hidden values after the GELU."""
+        return _frozen(self._mlp(layer)["mlp_post"])
+
+    def mlp_out(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
+        """What the MLP adds to the residual stream; `resid_mid + mlp_out == resid_post`."""
+        return _frozen(self._mlp(layer)["mlp_out"])
+
+    def logits(self, pos: int) -> Float[np.ndarray, " d_vocab"]:
+        """The model's scores for the token after position `pos`, one for each word of the vocabulary."""
+        self._check_pos(pos)
+        return self.remembered(("logits", pos), lambda: _frozen(self.network.logits(self._store.resid[-1, pos])))
+
+    def lens(self, pos: int) -> Float[np.ndarray, "layer_plus_1 d_vocab"]:
+        """The same scores read off before the first layer and after each one; the last row equals `logits(pos)`.
+
+        Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
+        """
+        self._check_pos(pos)
+        return _frozen(self.network.logits(self._store.resid[:, pos]))
+
+    def remembered(self, what: Hashable, derive: Callable[[], Made]) -> Made:
+        """What `derive` derives from this trace; asked for again soon, it is not derived anew. Not to be changed."""
+        return _derived.get((self._name, what), derive)
+
+    # --- checks ----------------------------------------------------------------------------------------------------
+
+    def _scores(self, layer: int, head: int, scale: float | None = None) -> Tensor:
+        self._check_head(layer, head)
+        factor = self.network.config.attn_scale(layer) if scale is None else scale
+        q, k = self._store.q[layer, head], self._store.k[layer, head]
+        return self.remembered(("scores", layer, head, factor), lambda: attention.attn_scores(q, k, factor))
+
+    def _mlp(self, layer: int) -> dict[str, Tensor]:
+        block, seen = self._block(layer), dict[str, Tensor]()
+        x = block.ln_2(self._store.resid_mid[layer])
+        seen["mlp_out"] = block.mlp(x, lambda name, tensor: seen.setdefault(name, tensor))
+        return seen
+
+    def _block(self, layer: int) -> Block:
+        block = self.network.h[self._check_layer(layer)]
+        assert isinstance(block, Block)
+        return block
+
+    def _check_layer(self, layer: int) -> int:
+        n_layers = self.network.config.n_layers
+        if not 0 <= layer < n_layers:
+            raise SelectionError(f"There is no layer {layer}; this model has the layers 0 to {n_layers - 1}.")
+        return layer
+
+    def _check_head(self, layer: int, head: int) -> int:
+        self._check_layer(layer)
+        n_heads = self.network.config.n_heads
+        if not 0 <= head < n_heads:
+            raise SelectionError(f"There is no head {head}; each layer of this model has the heads 0 to {n_heads - 1}.")
+        return head
+
+    def _check_pos(self, pos: int) -> int:
+        if not 0 <= pos < self.n_pos:
+            raise SelectionError(f"There is no position {pos}; this text has the positions 0 to {self.n_pos - 1}.")
+        return pos

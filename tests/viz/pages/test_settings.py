@@ -1,0 +1,153 @@
+"""Each page's own choices: in its link where they are not what the page starts with, and back again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from tests.viz.decode import charts
+from viz.state.focus import Focus
+from viz.state.settings import Room, Setting
+
+OpenApp = Callable[..., AppTest]
+TEXT = "a robot must obey a robot"
+ROOM = Room(n_pos=6, d_vocab=50, n_layers=2, n_heads=3)
+LINKS: list[tuple[str, dict[str, str]]] = [
+    ("attention", {"matrices": "qkv"}),
+    ("three_steps", {"step": "2", "mask": "0"}),
+    ("three_steps", {"behind": "tokens"}),
+    ("mask", {"masked": "1e10"}),
+    ("generation", {"way": "sampled", "temperature": "0.7", "topk": "40", "topp": "0.95", "seed": "12", "logits": "1"}),
+    ("block", {"part": "mlp_pre", "zoom": "blocks", "table": "1"}),
+    ("compare", {"pair": "2-3"}),
+    ("heads", {"find": "from", "others": "1", "sheet": "1", "measure": "entropy"}),
+    ("heads", {"find": "to", "to": "5"}),
+    ("change", {"rank": "mean", "later": "L1H2"}),
+    ("lens", {"token": "9", "less": "average"}),
+    ("weights", {"statistic": "mean"}),
+]
+WHERE = {"generation": "controls", "change": "later"}
+SETTINGS: dict[str, tuple[Setting, ...]] = {
+    page: import_module(f"viz.pages.{page}.{WHERE.get(page, 'page')}").SETTINGS for page in dict(LINKS)
+}
+EVERY = [setting for settings in SETTINGS.values() for setting in settings]
+EACH = st.sampled_from(EVERY)
+
+
+def open_page(open_app: OpenApp, page: str, **params: str) -> AppTest:
+    here = {"text": TEXT, "query": "4", "model": "tiny", "compare": "L0H1,L1H2", "off": "L0H0:zero"}
+    app = open_app(page, **(here | params)).run()
+    assert not app.exception, app.exception
+    assert not app.error, [error.value for error in app.error]
+    return app
+
+
+def told(app: AppTest, page: str) -> dict[str, str]:
+    """What the address says of the page's settings."""
+    return {one.param: app.query_params[one.param] for one in SETTINGS[page] if one.param in app.query_params}
+
+
+@pytest.mark.parametrize(("page", "link"), LINKS, ids=lambda part: part if isinstance(part, str) else "-".join(part))
+def test_a_link_brings_the_pages_choices_back(open_app: OpenApp, page: str, link: dict[str, str]) -> None:
+    app = open_page(open_app, page, **link)
+    assert not app.warning
+    for setting in SETTINGS[page]:
+        if setting.param in link:
+            assert app.session_state[setting.key] == setting.read(link[setting.param], ROOM) != setting.default
+        elif not setting.of_text:
+            assert app.session_state[setting.key] == setting.default
+    assert {name: value for name, value in told(app, page).items() if name in link or name != "to"} == link
+
+
+def test_the_links_above_hold_every_setting() -> None:
+    assert {name for _, link in LINKS for name in link} == {setting.param for setting in EVERY}
+
+
+def test_no_two_choices_have_the_same_name() -> None:
+    focus = Focus("m", "text", query=0, start_token=True, second="s", by_word=True, without_first=True)
+    others = ["textz", "secondz", "written", "at", "off", "cut", "renorm", *focus.to_params()]
+    names = [setting.param for setting in EVERY] + others
+    assert len(set(names)) == len(names)
+    assert len({setting.key for setting in EVERY}) == len(EVERY)
+
+
+def test_a_choice_is_in_the_link_of_its_page_alone_and_kept(open_app: OpenApp) -> None:
+    app = open_page(open_app, "three_steps")
+    assert told(app, "three_steps") == {}
+    app.segmented_control(key="three_step").set_value("3 Sum").run()
+    app.toggle(key="three_mask").set_value(False).run()
+    assert told(app, "three_steps") == {"step": "3", "mask": "0"}
+    app.switch_page("viz/pages/mask/page.py").run()
+    assert told(app, "three_steps") == {}
+    app.switch_page("viz/pages/models/page.py").run()
+    assert told(app, "three_steps") == {}
+    app.switch_page("viz/pages/three_steps/page.py").run()
+    assert told(app, "three_steps") == {"step": "3", "mask": "0"}
+    assert set(charts(app)) == {"map", "sum"}
+    app.segmented_control(key="three_step").set_value("1 Create q, k, v").run()
+    assert told(app, "three_steps") == {"mask": "0"}
+
+
+def test_a_token_that_was_chosen_in_a_text_goes_with_it(open_app: OpenApp) -> None:
+    app = open_page(open_app, "heads", to="2", head="0", layer="0")
+    assert told(app, "heads") == {"to": "2"}
+    app.session_state["focus"] = app.session_state["focus"].with_text("another text")
+    app.run()
+    strongest = app.session_state["heads_key"] + 1
+    assert told(app.run(), "heads") == {"to": str(strongest)}
+
+
+@pytest.mark.parametrize("page", SETTINGS)
+def test_a_tampered_link_is_left_out(open_app: OpenApp, page: str) -> None:
+    app = open_page(open_app, page, **{setting.param: "<b>" for setting in SETTINGS[page]})
+    assert set(told(app, page)) <= {"to"}
+    assert all(app.session_state[one.key] == one.default for one in SETTINGS[page] if not one.of_text)
+
+
+def test_what_is_wrong_with_a_link_is_told_once(open_app: OpenApp) -> None:
+    here = {
+        "text": TEXT,
+        "model": "tiny",
+        "layer": "0",
+        "head": "0",
+        "compare": "L0H1",
+        "way": "<b>",
+        "temperature": "99",
+        "topk": "4",
+        "seed": "1.5",
+    }
+    app = open_app("generation", **here)
+    words = [warning.value.replace("\\", "") for warning in app.warning]
+    assert words == [
+        "The link's way is not one of greedy, sampled; it is left out.",
+        "The link's temperature is not a number from 0.1 to 2; it is left out.",
+        "The link's topk is not one of 0, 1, 2, 3, 5, 10, 20, 40, 100, 200, 500, 1000; it is left out.",
+        "The link's seed is not a whole number from 0 to 9999; it is left out.",
+    ]
+    assert not app.run().warning
+
+
+@given(EACH, st.text(max_size=12) | st.integers(-10, 10**10).map(str) | st.floats().map(str))
+def test_no_link_fails_and_what_is_read_is_written_again(setting: Setting, raw: str) -> None:
+    value, notices = setting.from_params({setting.param: raw}, ROOM)
+    assert bool(notices) == (setting.read(raw, ROOM) is None)
+    again = setting.to_params(value)
+    assert setting.from_params(again, ROOM) == (value, [])
+
+
+@given(EACH, st.integers(0, 60))
+def test_positions_ids_and_heads_stay_in_their_range(setting: Setting, number: int) -> None:
+    for raw in (str(number), f"L{number}H{number}"):
+        value = setting.read(raw, ROOM)
+        if setting.of_text and value is not None:
+            assert 0 <= value == number - 1 < ROOM.n_pos
+        elif setting.key == "lens_wanted" and value is not None:
+            assert 0 <= value < ROOM.d_vocab
+        elif setting.key == "change_wanted" and value is not None:
+            assert value[0] < ROOM.n_layers
+            assert value[1] < ROOM.n_heads

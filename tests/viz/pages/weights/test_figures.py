@@ -1,0 +1,170 @@
+"""The matrices' cells, their names and the head's outline; the stack's sizes; the tables' sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from tests.viz.figures.samples import hover_text, hover_traces, values_of
+from viz.figures.tiles import min_width
+from viz.pages.weights.figure_stack import stack_diagram
+from viz.pages.weights.figure_weights import Matrix, article_table, block_weights, counts_table, embedding_weights
+from viz.theme import DARK, LIGHT
+
+D_MODEL, D_MLP, D_HEAD = 24, 96, 6
+
+
+def matrix(rows: int, columns: int, block: tuple[int, int], seed: int = 0) -> Matrix:
+    shape = (-(-rows // block[0]), -(-columns // block[1]))
+    values = np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+    return Matrix(values, (rows, columns), block)
+
+
+def block() -> dict[str, Matrix]:
+    parts = {f"c_attn {part}": matrix(D_MODEL, D_MODEL, (2, 2), seed) for seed, part in enumerate("qkv")}
+    return parts | {
+        "attn.c_proj": matrix(D_MODEL, D_MODEL, (2, 2), 4),
+        "mlp.c_fc": matrix(D_MODEL, D_MLP, (2, 8), 5),
+        "mlp.c_proj": matrix(D_MLP, D_MODEL, (8, 2), 6),
+    }
+
+
+def drawn(matrices: dict[str, Matrix], head: int = 1) -> go.Figure:
+    return block_weights(matrices, head=head, d_head=D_HEAD, statistic="mean", theme=LIGHT)
+
+
+def test_every_cell_is_in_the_figure_and_knows_where_it_lies() -> None:
+    matrices = block()
+    figure = drawn(matrices)
+    for panel, part in enumerate(matrices.values()):
+        np.testing.assert_array_equal(values_of(figure, panel), part.values)
+        (trace,) = hover_traces(figure, panel)
+        rows, columns = np.indices(part.values.shape)
+        np.testing.assert_array_equal(trace.customdata[:, 1], rows.ravel() * part.block[0])
+        np.testing.assert_array_equal(trace.customdata[:, 2], columns.ravel() * part.block[1])
+        largest = float(np.abs(part.values).max())
+        assert figure.layout.meta["tiles"][panel]["range"] == [-largest, largest]
+
+
+def test_a_hover_names_the_weights_behind_a_cell() -> None:
+    matrices = block()
+    value = matrices["mlp.c_proj"].values[3, 5]
+    assert hover_text(drawn(matrices), 5, 3, 5) == (
+        f"8 × 2 weights, from mlp_post 24, mlp_out 10 on<br>the mean: {value:.4g}"
+    )
+
+
+def test_a_matrix_that_was_not_reduced_shows_its_weights_alone() -> None:
+    whole = matrix(5, 7, (1, 1))
+    figure = embedding_weights({"wte": whole, "wpe": matrix(3, 7, (1, 1))}, statistic="mean", theme=DARK)
+    assert hover_text(figure, 0, 4, 6) == f"token id 4, dimension of x 6: {whole.values[4, 6]:.4g}"
+    assert hover_text(figure, 1, 0, 2).startswith("position 1, dimension of x 2: ")  # positions count from 1
+
+
+def test_a_block_that_is_cut_short_says_so() -> None:
+    figure = embedding_weights(
+        {"wte": matrix(11, 4, (3, 2)), "wpe": matrix(4, 4, (2, 2))}, statistic="mean", theme=DARK
+    )
+    assert "up to 3 × 2 weights, from" in hover_text(figure, 0, 3, 0)
+    assert hover_text(figure, 1, 1, 0).startswith("2 × 2 weights, from position 3, ")
+
+
+@pytest.mark.parametrize("head", [0, 1, 3])
+def test_the_outline_holds_the_heads_columns_and_the_rows_that_read_its_z(head: int) -> None:
+    figure = drawn(block(), head)
+    outlines = {shape.name: shape for shape in figure.layout.shapes if shape.name}
+    assert list(outlines) == ["c_attn q", "c_attn k", "c_attn v", "attn.c_proj"]
+    tiles = figure.layout.meta["tiles"]
+    for tile, outline in zip(tiles, outlines.values(), strict=False):
+        along, start, end = ("y0", "y0", "y1") if outline.name == "attn.c_proj" else ("x0", "x0", "x1")
+        assert outline[start] == tile[along] - 0.5 + head * D_HEAD / 2
+        assert outline[end] - outline[start] == D_HEAD / 2
+        across = ("x0", "x1", "columns") if outline.name == "attn.c_proj" else ("y0", "y1", "rows")
+        assert outline[across[1]] - outline[across[0]] == tile[across[2]]
+
+
+def texts(figure: go.Figure) -> list[str]:
+    return [text for trace in figure.data for text in trace.text]
+
+
+def shapes(**more: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    return {
+        "attn.c_attn.weight": (768, 2304),
+        "attn.c_proj.weight": (768, 768),
+        "mlp.c_fc.weight": (768, 3072),
+        "mlp.c_proj.weight": (3072, 768),
+        "wte.weight": (50257, 768),
+        "wpe.weight": (1024, 768),
+        **more,
+    }
+
+
+def test_the_stack_has_every_size_and_the_chosen_block_open() -> None:
+    words = texts(stack_diagram(shapes(), n_layers=12, layer=4, theme=LIGHT))
+    for size in ("768 × 2,304", "768 × 768", "768 × 3,072", "3,072 × 768", "50,257 × 768", "1,024 × 768"):
+        assert size in words
+    assert {word for word in words if "block" in word} == {
+        "block 0",
+        "<b>block 4</b>",
+        "block 11",
+        "<b>12 blocks</b>",
+    }
+    assert {"⋮  3 more", "⋮  6 more"} <= set(words)
+    assert any("wte</b> again" in word for word in words)
+
+
+@pytest.mark.parametrize(
+    ("n_layers", "layer", "more"), [(1, 0, []), (2, 1, []), (3, 0, ["⋮  1 more"]), (48, 47, ["⋮  46 more"])]
+)
+def test_the_stack_of_any_height(n_layers: int, layer: int, more: list[str]) -> None:
+    figure = stack_diagram(shapes(), n_layers=n_layers, layer=layer, theme=DARK)
+    words = texts(figure)
+    assert [word for word in words if "more" in word] == more
+    assert f"<b>block {layer}</b>" in words
+    assert f"<b>{n_layers} block{'' if n_layers == 1 else 's'}</b>" in words
+    assert min_width(figure) <= 360
+
+
+def test_matrices_in_the_stack_keep_their_proportions() -> None:
+    figure = stack_diagram(shapes(), n_layers=1, layer=0, theme=LIGHT)
+    boxes = [shape for shape in figure.layout.shapes if shape.type == "rect"][-6:]
+    sides = [(round(box.x1 - box.x0, 6), round(box.y1 - box.y0, 6)) for box in boxes]
+    unit = sides[3][0]
+    assert sides == [(unit, unit)] * 4 + [(4 * unit, unit), (unit, 4 * unit)]
+
+
+def test_an_output_matrix_of_its_own_is_named() -> None:
+    words = texts(stack_diagram(shapes(**{"lm_head.weight": (300, 768)}), n_layers=2, layer=0, theme=LIGHT))
+    assert any("lm_head</b>, turned over" in word for word in words)
+    assert "768 × 300: a score for each token" in words
+
+
+def test_a_stack_without_the_chosen_block_is_refused() -> None:
+    with pytest.raises(ValueError, match="layer 2 of 2"):
+        stack_diagram(shapes(), n_layers=2, layer=2, theme=LIGHT)
+
+
+def test_the_table_of_parameters() -> None:
+    text = counts_table(
+        [("attn.c_attn.weight", (768, 2304), 1_769_472, 12)],
+        [("ln_f.bias", (768,), 768, 1)],
+        block_total=1_769_472,
+        n_layers=12,
+        total=21_234_432,
+    )
+    assert text.splitlines()[2:] == [
+        "| `attn.c_attn.weight` | 768 × 2,304 | 1,769,472 | 12 | 21,233,664 |",
+        "| **One block** | | **1,769,472** | **12** | **21,233,664** |",
+        "| `ln_f.bias` | 768 | 768 | 1 | 768 |",
+        "| **Sum** | | | | **21,234,432** |",
+    ]
+
+
+def test_the_articles_table() -> None:
+    gaps = [("mlp.c_fc.bias", 768, 3_072, 12), ("ln_f.weight", 0, 768, 1)]
+    assert article_table(gaps, printed=124_410_624, counted=124_439_808).splitlines()[2:] == [
+        "| `mlp.c_fc.bias`, 12 times | 768 | 3,072 | 27,648 |",
+        "| `ln_f.weight` | left out | 768 | 768 |",
+        "| **Sum of all** | **124,410,624** | **124,439,808** | **29,184** |",
+    ]

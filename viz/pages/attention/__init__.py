@@ -1,0 +1,1 @@
+"""Attention: what one token looks at, by one head."""

@@ -1,0 +1,115 @@
+"""Attention: one head at work on the sentence, token by token."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz.figures.bars import token_bars
+from viz.figures.matrices import head_matrices, qkv_matrices
+from viz.figures.strips import token_strips
+from viz.pages.attention.measures import measures_section
+from viz.pages.attention.reading import Reading, choose_reading, reading_bars, reading_matrix, reading_strip
+from viz.shell.charts import chart
+from viz.shell.matrices import matrices, weight_and_score
+from viz.shell.shell import open_view, strip, theme
+from viz.state.focus import Focus, head_name
+from viz.state.session import View, get_focus
+from viz.state.settings import choice
+
+MATRICES, VECTORS = "Scores, mask, weights", "Queries, keys, values"
+SETTINGS = (choice("matrices_of", "matrices", {MATRICES: "weights", VECTORS: "qkv"}),)
+
+
+@st.fragment
+def token_section(view: View, reading: Reading) -> None:
+    """Strip, bars and vectors: what depends on the chosen token. Stepping reruns this and nothing else."""
+    if not reading.is_plain:
+        pattern = reading.pattern()
+        focus = reading_strip(reading, pattern)
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            reading_bars(reading, pattern, focus.query, width=640)
+    else:
+        focus = strip(view, [get_focus().head])
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            _bars(view, focus)
+    with right:
+        _vectors(view, focus, "token " if reading.words is not None else "")
+
+
+def _bars(view: View, focus: Focus) -> None:
+    layer, head = focus.head
+    bars = token_bars(
+        view.trace.attn_scores(layer, head)[focus.query],
+        view.trace.pattern(layer, head)[focus.query],
+        labels=view.labels,
+        query=focus.query,
+        names=[head_name(focus.head)],
+        theme=theme(),
+    )
+    chart(bars, key="bars", alt="Scores and softmax weights of the chosen token for every key")
+
+
+def _vectors(view: View, focus: Focus, kind: str) -> None:
+    layer, head = focus.head
+    trace, query = view.trace, focus.query
+    vectors = token_strips(
+        trace.q[layer, head, query],
+        trace.k[layer, head, query],
+        trace.v[layer, head, query],
+        trace.z[layer, head, query],
+        token=f"{kind}{query + 1} {view.labels[query]}",
+        theme=theme(),
+        width=430,
+    )
+    chart(vectors, key="vectors", alt="Query, key and value vector of the chosen token, and the head's output z")
+
+
+def head_section(view: View, reading: Reading) -> None:
+    """The head's measures and matrices: what does not depend on the chosen token."""
+    layer, head = view.focus.head
+    measures_section(view, changed=not reading.is_plain)
+    shown = st.segmented_control(
+        "Matrices of this head", [MATRICES, VECTORS], required=True, key="matrices_of", persist_state="session"
+    )
+    trace, labels = view.trace, view.labels
+    if shown == VECTORS:
+        figure = qkv_matrices(
+            trace.q[layer, head], trace.k[layer, head], trace.v[layer, head], labels=labels, theme=theme()
+        )
+        chart(figure, key="qkv", alt=f"Queries, keys and values of {head_name((layer, head))}")
+    elif reading.is_plain:
+        figure = head_matrices(
+            trace.attn_scores(layer, head),
+            trace.masked_scores(layer, head),
+            trace.pattern(layer, head),
+            labels=labels,
+            head=head_name(view.focus.head),
+            theme=theme(),
+        )
+        alt = f"Scores, masked scores and weights of {head_name((layer, head))}"
+        matrices(
+            figure,
+            key="matrices",
+            alt=alt,
+            heads=[view.focus.head],
+            text=view.revision,
+            labels=labels,
+            shares=weight_and_score(view, view.focus.head),
+        )
+    else:
+        reading_matrix(reading)
+
+
+def page() -> None:
+    """Draw the page."""
+    view = open_view(SETTINGS)
+    if view is not None:
+        reading = choose_reading(view)
+        token_section(view, reading)
+        head_section(view, reading)
+
+
+if __name__ == "__main__":
+    page()

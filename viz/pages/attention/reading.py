@@ -1,0 +1,239 @@
+"""How the pattern is read on the Attention page: token by token or word by word, with or without the first token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Bool, Float
+
+from model.heads.measures import first_token_score
+from model.heads.sinks import hide_first_token, is_sink
+from model.text.token_label import token_label
+from model.text.words import RULE, Words, group_pattern, group_words
+from viz.components.token_strip import StripHead, chosen_query, token_strip
+from viz.figures.clicks import Cell, cell_at
+from viz.pages.attention.figures import share_bars, share_matrix
+from viz.shell.charts import chart
+from viz.shell.shell import theme
+from viz.state.focus import Focus, head_name
+from viz.state.session import View, get_focus, set_focus, write_url
+from viz.text.markdown import as_text
+
+GROUP, HIDE = "group_words", "hide_first_token"
+_NOT_ITS_OWN = "token 1 hidden: not the model’s own numbers"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The chosen head's pattern as it is read now. Places are words if `words` is given, else tokens."""
+
+    view: View
+    words: Words | None
+    without_first: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the page shows the pattern as the model made it."""
+        return self.words is None and not self.without_first
+
+    @property
+    def unit(self) -> str:
+        """What a place is."""
+        return "token" if self.words is None else "word"
+
+    @property
+    def name(self) -> str:
+        """The head's name, with what is not its own."""
+        return head_name(self.view.focus.head) + (" without token 1" if self.without_first else "")
+
+    @property
+    def note(self) -> str:
+        """How the weights were made, for below a title."""
+        if self.words is None:
+            return _NOT_ITS_OWN if self.without_first else ""
+        return f"by word; {_NOT_ITS_OWN}" if self.without_first else "to a word the sum, from a word the mean"
+
+    def key(self, chart: str) -> str:
+        """A chart's key, after which its files are named too: what is not the model's own says so there as well."""
+        return f"{chart}_by_{self.unit}{'_without_token_1' if self.without_first else ''}"
+
+    @property
+    def labels(self) -> list[str]:
+        """How each place is shown: a word as its bytes are."""
+        tokens = self.view.tokens
+        if self.words is None:
+            return self.view.labels
+        return [
+            tokens[span[0]].label if len(span) == 1 else token_label(b"".join(tokens[i].bytes for i in span))
+            for span in self.words.spans
+        ]
+
+    @property
+    def titles(self) -> list[str]:
+        """Each place in full: its tokens by their labels and positions."""
+        spans = [range(i, i + 1) for i in range(len(self.view.tokens))] if self.words is None else self.words.spans
+        labels = self.view.labels
+        return [" + ".join(f"{labels[i]} (token {i + 1}, id {self.view.tokens[i].id})" for i in span) for span in spans]
+
+    def pattern(self) -> Float[np.ndarray, "query key"]:
+        """The weights between places; rows add up to 1."""
+        pattern = self.view.trace.pattern(*self.view.focus.head)
+        if self.without_first:
+            pattern = hide_first_token(pattern)
+        return pattern if self.words is None else group_pattern(pattern, self.words)
+
+    def place_of(self, token: int) -> int:
+        """The place of the token at this position."""
+        return token if self.words is None else self.words.word_of(token)
+
+    def token_at(self, place: int) -> int:
+        """The token that stands for a place: the chosen one if it is in it, else its first."""
+        if self.words is None:
+            return place
+        chosen = get_focus().query
+        return chosen if self.words.word_of(chosen) == place else self.words.starts[place]
+
+
+def hidden_cells(pattern: Float[np.ndarray, "query key"]) -> Bool[np.ndarray, "query key"]:
+    """Where nothing is to be read: later keys, and a first key that gives nothing to anyone but itself."""
+    hidden = np.triu(np.ones(pattern.shape, dtype=bool), 1)
+    if not pattern[1:, 0].any():
+        hidden[1:, 0] = True
+    return hidden
+
+
+def choose_reading(view: View) -> Reading:
+    """Say where the head rests on the first token, draw the switches that apply, and give what they choose."""
+    start = [0] if view.ids[0] == view.model.tokenizer.start_id else []
+    words = group_words([token.bytes for token in view.tokens], alone=start)
+    pattern = view.trace.pattern(*view.focus.head)
+    sink, hides, groups = is_sink(pattern), view.focus.without_first, not words.are_tokens
+    st.session_state[GROUP], st.session_state[HIDE] = view.focus.by_word, hides
+    if not (sink or hides or groups):
+        return Reading(view, None, False)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="reading"):
+        if groups:
+            groups = st.toggle(
+                "Group tokens to words",
+                key=GROUP,
+                on_change=lambda: set_focus(get_focus().with_reading(by_word=st.session_state[GROUP])),
+                help=as_text(RULE),
+            )
+        if sink or hides:
+            hides = st.toggle(
+                "Hide token 1 and renormalise",
+                key=HIDE,
+                on_change=lambda: set_focus(get_focus().with_reading(without_first=st.session_state[HIDE])),
+                help="The weights on token 1 are left out, and the others of each row scaled up to add up to 1 again. "
+                "That is no longer what the model used. A row without any other weight stays as it is.",
+            )
+        name, label = head_name(view.focus.head), as_text(view.labels[0])
+        if hides:
+            st.markdown(
+                f":material/warning: **Not the model’s own numbers:** token 1 “{label}” is hidden, the rest scaled up",
+                width="content",
+            )
+        elif sink:
+            share = float(first_token_score(pattern))
+            st.markdown(
+                f"**{name} rests on the first token:** “{label}” gets {share:.0%} of its weight.", width="content"
+            )
+    return Reading(view, words if groups else None, hides)
+
+
+def reading_strip(reading: Reading, pattern: Float[np.ndarray, "query key"]) -> Focus:
+    """The token strip of a pattern that is read in another way; the focus with what is chosen in it."""
+    view = reading.view
+
+    def stepped() -> None:
+        place = chosen_query("strip")
+        if place is not None:
+            set_focus(get_focus().with_query(reading.token_at(place)))
+
+    token_strip(
+        reading.labels,
+        [StripHead(reading.name, pattern)],
+        query=reading.place_of(get_focus().query),
+        # By word or by token is another text to the strip: a choice among the one is none among the other.
+        revision=f"{view.revision} {st.session_state.page} {reading.unit}",
+        key="strip",
+        on_change=stepped,
+        titles=reading.titles,
+        unit=reading.unit,
+    )
+    write_url()
+    return get_focus()
+
+
+def reading_bars(reading: Reading, pattern: Float[np.ndarray, "query key"], query: int, *, width: int) -> None:
+    """The weights of the place that the chosen token is in."""
+    place = reading.place_of(query)
+    figure = share_bars(
+        pattern[place],
+        labels=reading.labels,
+        query=place,
+        note=reading.note,
+        theme=theme(),
+        unit=reading.unit,
+        hidden=hidden_cells(pattern)[place],
+        width=width,
+    )
+    chart(
+        figure, key=reading.key("weights"), alt=f"Weights of the chosen {reading.unit} for every key in {reading.name}"
+    )
+
+
+def reading_matrix(reading: Reading) -> None:
+    """The head's weights between places; a click chooses the cell's query and names the pair in words."""
+    pattern = reading.pattern()
+    figure = share_matrix(
+        pattern,
+        labels=reading.labels,
+        head=reading.name,
+        note=reading.note,
+        theme=theme(),
+        hidden=hidden_cells(pattern),
+    )
+    key, here = reading.key("matrix"), (reading.view.revision, reading.name, reading.unit)
+    kept: tuple[Any, Cell] | None = st.session_state.get("named_share")
+    named = kept[1] if kept and kept[0] == here else None
+
+    def clicked(curve: int, point: int) -> None:
+        if (cell := cell_at(figure, curve, point)) is not None:
+            st.session_state.named_share = (here, cell)
+            set_focus(get_focus().with_query(reading.token_at(cell.row)))
+
+    left, right = st.columns([3, 2], gap="large", vertical_alignment="center")
+    with left:
+        alt = f"Weights of {reading.name} by {reading.unit}"
+        chart(figure, key=key, alt=alt, on_click=clicked)
+    with right:
+        _say(reading, pattern, named)
+
+
+def _say(reading: Reading, pattern: Float[np.ndarray, "query key"], named: Cell | None) -> None:
+    """How the matrix is made, and the pair that was clicked in it, in words."""
+    labels = reading.labels
+    if reading.words is not None:
+        n_tokens, n_words = len(reading.view.tokens), len(reading.words)
+        st.markdown(
+            f"{n_tokens:,} tokens are read as **{n_words:,} words**. What a word gets is the sum over its tokens; what "
+            "it gives is the mean over them. Each row still adds up to 1."
+        )
+    if reading.without_first:
+        st.markdown(
+            "**Not the model’s own numbers:** token 1 is left out, and the others of each row scaled up to add up to 1."
+        )
+    if named is None:
+        st.caption(f"Click a cell to choose its query {reading.unit}.")
+    else:
+        query, key = (f"{at + 1} “{as_text(labels[at])}”" for at in (named.row, named.column))
+        if named.masked:
+            st.markdown(f"**query {query}** does not count **key {key}**: it comes later, or is hidden.")
+        else:
+            weight = float(pattern[named.row, named.column])
+            note = f" ({reading.note})" if reading.without_first else ""
+            st.markdown(f"**query {query}** reads **key {key}**: {weight:.3g}{note}")

@@ -1,0 +1,1 @@
+"""Inside a block: every step of one layer for one token."""

@@ -1,0 +1,134 @@
+"""Inside a block: one token's way through one layer, step by step, each step checked against the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from model.steps.block import STEPS, BlockSteps, Check, block_steps
+from viz.pages.block.drawing import MOST_ROWS, Scene, Vectors, draw
+from viz.pages.block.words import NOT_DRAWN, WORDS, difference, told
+from viz.shell.shell import open_view, strip
+from viz.state.session import View, get_focus
+from viz.state.settings import choice, switch
+from viz.text.markdown import as_text
+
+_ALL, _BLOCKS, _HEADS = "Every number", "3 blocks", "A block per head"
+_KEPT: dict[str, Any] = {"persist_state": "session"}
+SETTINGS = (
+    choice("block_step", "part", {step: step for step in STEPS}),
+    choice("block_zoom", "zoom", {_ALL: "numbers", _BLOCKS: "blocks", _HEADS: "heads"}),
+    switch("block_numbers", "table"),
+)
+_NO_ZOOM = ("score", "sum")
+# On a narrow screen the list lies in two columns, so that the step it chooses is not a screen further down.
+_STYLE = """<style>
+.st-key-block_step [role=radiogroup] { gap: 0.15rem; }
+.st-key-block_step [role=radiogroup] [data-testid=stCaptionContainer] { font-variant-numeric: tabular-nums; }
+@media (max-width: 640px) {
+  .st-key-block_step [role=radiogroup] { display: grid; grid-template-columns: 1fr 1fr; gap: 0.3rem; }
+}
+</style>"""
+
+
+@st.fragment
+def token_section(view: View) -> None:
+    """Strip, list and step: all of it depends on the chosen token."""
+    focus = strip(view, [get_focus().head])
+    layer, head = focus.head
+    steps = block_steps(view.trace, layer, focus.query)
+    st.html(_STYLE)
+    left, right = st.columns([1, 3.2], gap="large")
+    with left:
+        step = step_list(steps)
+    with right:
+        per_cell = heading(view, step, layer)
+        scene = Scene(view, layer, head, focus.query, steps, per_cell)
+        vectors = draw(step, scene)
+        below(view, step, steps.checks[step], vectors, focus.query)
+
+
+def step_list(steps: BlockSteps) -> str:
+    """The list of steps, each with its check; the chosen one."""
+    chosen = st.radio(
+        "Steps of one layer",
+        STEPS,
+        format_func=lambda step: _label(step),
+        captions=[told(steps.checks[step]) for step in STEPS],
+        key="block_step",
+        **_KEPT,
+    )
+    worst = max(steps.checks.values(), key=lambda check: check.difference)
+    st.caption(
+        "Under each step: the largest difference between the model's own numbers and the same recomputed from the "
+        f"step's inputs. The largest of all is {difference(worst)}. Steps in grey are not drawn in the article."
+    )
+    return chosen or STEPS[0]
+
+
+def heading(view: View, step: str, layer: int) -> float:
+    """The step's name, the way to its neighbours, what it does, and the zoom: how many numbers a cell stands for."""
+    words = WORDS[step]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.subheader(as_text(words.title) + ("" if words.drawn else f" {NOT_DRAWN}"), anchor=False)
+        with st.container(horizontal=True, gap="small", width="content"):
+            _neighbour("Previous step", step, -1)
+            _neighbour("Next step", step, 1)
+    st.markdown(words.explain(view.model.config, layer))
+    if step in _NO_ZOOM:
+        return 1.0
+    zoom = st.segmented_control("Zoom", [_BLOCKS, _HEADS, _ALL], required=True, key="block_zoom", **_KEPT)
+    if zoom == _ALL:
+        return 1.0
+    st.caption("Each block shows one of the numbers that it stands for: the one farthest from 0.")
+    config = view.model.config
+    return max(config.d_model / 3, 1.0) if zoom == _BLOCKS else float(config.d_head)
+
+
+def below(view: View, step: str, check: Check, vectors: Vectors, query: int) -> None:
+    """What the charts leave out, the step's check, and the numbers as a table if wanted."""
+    if step in _NO_ZOOM and query >= MOST_ROWS:
+        st.caption(f"Of {query + 1:,} tokens the {MOST_ROWS} with the largest weights have a row, in the text's order.")
+    verdict = "equal" if check.holds else "not equal"
+    st.markdown(
+        f"{'✓' if check.holds else '✗'} **Recomputed from its inputs, {verdict}**: largest difference "
+        f"**{difference(check)}**, the model's own numbers reaching {check.largest:.3g}."
+    )
+    if st.toggle("Numbers as a table", key="block_numbers", **_KEPT):
+        table = pd.DataFrame({name: pd.Series(values) for name, values in vectors.items()})
+        st.dataframe(table, height=320, placeholder="", alt="The numbers of this step's vectors")
+
+
+def _label(step: str) -> str:
+    words = WORDS[step]
+    return f"**{as_text(words.title)}**" if words.drawn else f":gray[{as_text(words.title)}]"
+
+
+def _neighbour(label: str, step: str, by: int) -> None:
+    at = STEPS.index(step) + by
+    there = 0 <= at < len(STEPS)
+    st.button(
+        label,
+        key=f"block_go_{by}",
+        on_click=_go,
+        args=(STEPS[at] if there else step,),
+        disabled=not there,
+        icon=":material/arrow_back:" if by < 0 else ":material/arrow_forward:",
+    )
+
+
+def _go(step: str) -> None:
+    st.session_state.block_step = step
+
+
+def page() -> None:
+    """Draw the page."""
+    view = open_view(SETTINGS)
+    if view is not None:
+        token_section(view)
+
+
+if __name__ == "__main__":
+    page()

@@ -1,0 +1,1 @@
+"""Change heads: heads off, links cut, and what that does."""

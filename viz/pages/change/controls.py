@@ -1,0 +1,98 @@
+"""Change heads: the widgets that switch heads off and cut links."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from model.changes.interventions import Changes, Link, Off, Way
+from viz.state.changes import MOST, get_changes, link_name, set_changes
+from viz.state.focus import Head, head_name
+from viz.state.session import View, get_focus, set_focus
+
+ON, ZERO, MEAN = "On", "Off: zero", "Off: mean"
+_WAYS: dict[str, Way | None] = {ON: None, ZERO: "zero", MEAN: "mean"}
+
+
+def head_switches(view: View) -> None:
+    """The chosen head on or off, and the lists of all heads that are off."""
+    changes, (layer, head) = get_changes(), view.focus.head
+    way = changes.way_of(layer, head)
+    st.session_state.change_chosen = next(name for name, kept in _WAYS.items() if kept == way)
+    st.segmented_control(
+        f"The chosen head, {head_name((layer, head))}",
+        list(_WAYS),
+        required=True,
+        key="change_chosen",
+        on_change=lambda: set_changes(get_changes().with_off(layer, head, _WAYS[st.session_state.change_chosen])),
+        help="Zero: the head hands on nothing. Mean: at every position it hands on the mean of its output z over all "
+        "positions of this text, so that it tells no position from another.",
+    )
+    config = view.model.config
+    heads = [(at, number) for at in range(config.n_layers) for number in range(config.n_heads)]
+    lists: tuple[tuple[Way, str], ...] = (
+        ("zero", "Output set to zero"),
+        ("mean", "Output set to its mean over the text"),
+    )
+    for off_by, label in lists:
+        key = f"change_{off_by}"
+        st.session_state[key] = [off[:2] for off in changes.off if off.way == off_by]
+        st.multiselect(
+            label,
+            heads,
+            format_func=head_name,
+            key=key,
+            max_selections=MOST,
+            select_all=False,  # else Enter takes every match: for L0H1 also L0H10
+            placeholder="None; type a head such as L0H1",
+            on_change=partial(_heads_chosen, key, off_by),
+        )
+
+
+def _heads_chosen(key: str, way: Way) -> None:
+    chosen: list[Head] = st.session_state[key]
+    changes = get_changes()
+    chosen = [head for head in chosen if isinstance(head, tuple)]  # a late click may name what is no longer offered
+    others = tuple(off for off in changes.off if off.way != way and off[:2] not in chosen)
+    set_changes(Changes((*others, *(Off(*head, way) for head in chosen)), changes.cuts, changes.renormalise))
+
+
+def link_cutter(view: View) -> None:
+    """The links that are cut; new ones from the chosen token in the chosen head."""
+    changes, focus = get_changes(), get_focus()
+    (layer, head), query = focus.head, focus.query
+    st.session_state.change_query = query
+    st.selectbox(
+        f"{head_name((layer, head))}, query",
+        range(len(view.labels)),
+        format_func=lambda pos: f"{pos + 1} {view.labels[pos]}",
+        key="change_query",
+        on_change=lambda: set_focus(get_focus().with_query(st.session_state.change_query)),
+    )
+    here = [Link(layer, head, query, key) for key in range(query + 1)]
+    elsewhere = [cut for cut in changes.cuts if cut not in here]
+
+    def chosen() -> None:
+        cuts = [cut for cut in st.session_state.change_cuts if isinstance(cut, Link)]  # not those of a late click
+        set_changes(get_changes().with_cuts(cuts))
+
+    st.session_state.change_cuts = list(changes.cuts)
+    st.multiselect(
+        "Cut links (query → key)",
+        [*here, *elsewhere],
+        format_func=lambda link: f"{link_name(link)} {view.labels[link.key]}",
+        key="change_cuts",
+        max_selections=MOST,
+        select_all=False,  # else Enter takes every match
+        placeholder="None; choose keys that the query reads",
+        on_change=chosen,
+    )
+    st.session_state.change_renormalise = changes.renormalise
+    st.toggle(
+        "Renormalise rows that lose a key",
+        key="change_renormalise",
+        on_change=lambda: set_changes(get_changes().with_renormalise(st.session_state.change_renormalise)),
+        help="On: the softmax without that key, so that the row adds up to 1 again. Off: its weight is lost, the "
+        "others stay as they were.",
+    )

@@ -1,0 +1,98 @@
+"""Change heads: switch heads off or cut links, and see what that does to the next token and to later heads."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from model.changes.interventions import Changes
+from model.errors import HeadlightError
+from model.heads.effects import kl_bits
+from model.logits.sampling import probabilities, top
+from viz.figures.change import next_token_change
+from viz.figures.labels import hover_name
+from viz.figures.next_token import share
+from viz.pages.change.controls import head_switches, link_cutter
+from viz.pages.change.later import SETTINGS, bits_text, later_section
+from viz.shell.charts import chart
+from viz.shell.shell import open_view, strip, theme
+from viz.shell.sure_guess import sure_guess
+from viz.state.changes import get_changes, in_words
+from viz.state.session import View, changed_trace, get_focus
+from viz.text.markdown import as_text
+
+N_TOKENS = 8
+
+
+@st.fragment
+def token_section(view: View, changes: Changes) -> None:
+    """What is changed (`changes` when the page was drawn), and the token that comes next in both passes."""
+    if get_changes() != changes:
+        st.rerun()  # the rest of the page has to follow
+    focus = strip(view, [get_focus().head])
+    if changes:
+        st.caption("The strip shows the unchanged model’s weights; what the change does stands below.")
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        st.subheader("Switch heads off", anchor=False)
+        head_switches(view)
+        st.subheader("Cut links", anchor=False)
+        link_cutter(view)
+    with right:
+        next_token_part(view, changes, focus.query)
+
+
+def next_token_part(view: View, changes: Changes, query: int) -> None:
+    """The next token's probabilities before and after, and how far apart they are."""
+    logits = view.trace.logits(query), changed_trace(view, changes).logits(query)
+    before, then = (probabilities(row) for row in logits)
+    ids = top(np.maximum(before, then), N_TOKENS)
+    figure = next_token_change(
+        before[ids],
+        then[ids],
+        labels=[view.model.tokenizer.token(token_id).label for token_id in ids.tolist()],
+        n_rest=len(before) - len(ids),
+        rest=(float(1 - before[ids].sum()), float(1 - then[ids].sum())),
+        position=hover_name(query, view.labels[query]),
+        theme=theme(),
+    )
+    chart(figure, key="change_next", alt="Next-token probabilities before and after the change")
+    sure_guess(view, query, min(float(before.max()), float(then.max())))
+    best = [int(top(row, 1)[0]) for row in (before, then)]
+    names = [as_text(view.model.tokenizer.token(token_id).label) for token_id in best]
+    bits = kl_bits(*logits)
+    guess = f"Top guess before: “**{names[0]}**”, {share(float(before[best[0]]))}"
+    if not changes:
+        st.markdown(f"**KL(before ‖ after) = {bits_text(bits)} bits.** {guess}.")
+        st.caption("Nothing is changed: both passes are the same, so every difference is 0.")
+        return
+    guess += f", after the change {share(float(then[best[0]]))}"
+    other = f" Top guess after: “**{names[1]}**”, {share(float(then[best[1]]))}." if best[0] != best[1] else ""
+    st.markdown(f"**KL(before ‖ after) = {bits_text(bits)} bits.** {guess}.{other}")
+    st.caption(
+        "KL: how many bits more each next token costs, on average over what the unchanged model predicts, if it is "
+        "coded with the changed model’s probabilities. 0 if both agree; not the same the other way round."
+    )
+
+
+def page() -> None:
+    """Draw the page."""
+    view = open_view(SETTINGS)
+    if view is None:
+        return
+    changes = get_changes()
+    try:
+        after = changed_trace(view, changes)
+    except HeadlightError as error:
+        st.error(as_text(f"The changed pass ({in_words(changes)}) cannot be shown. {error}"))
+        return
+    token_section(view, changes)
+    later_section(view, changes, after)
+    st.caption(
+        "Only this page shows the changed pass; the model itself stays as it is. A head that is off still reads, but "
+        "hands on zeros, or its mean over all positions of this text. Later layers are computed anew from that."
+    )
+
+
+if __name__ == "__main__":
+    page()

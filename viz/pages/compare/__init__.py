@@ -1,0 +1,1 @@
+"""Compare heads: two to four heads or layer means on the same text."""

@@ -1,0 +1,199 @@
+"""One token at a time: the sentence fed token by token with the key/value cache, then the model writes on."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from model.logits.sampling import Choice, Sampling, choose, ranking, shortlist, top
+from viz.components.token_strip import StripHead, chosen_query, token_strip
+from viz.figures.labels import hover_name, plain, shorten
+from viz.figures.next_token import next_token_bars
+from viz.pages.generation.controls import SETTINGS, sampling_controls, writing_controls, written_text
+from viz.pages.generation.figures import cache_stack, shown_tokens
+from viz.pages.generation.state import (
+    Reading,
+    get_position,
+    get_writing,
+    go_to,
+    is_quick,
+    measure,
+    read,
+    whole_text,
+    write_some,
+)
+from viz.pages.generation.words import (
+    cache_words,
+    check_words,
+    choice_words,
+    iteration_words,
+    saved_words,
+    savings_table,
+)
+from viz.shell.charts import chart
+from viz.shell.shell import open_view, theme
+from viz.state.focus import head_name
+from viz.state.session import View, get_focus, let_draw, write_url
+
+N_BARS = 20
+STRIP = "writing_strip"
+TICK_SECONDS = 0.1
+"""The pause between two requests of the browser while the model writes; one that is being answered is not repeated."""
+
+
+def iteration_section(view: View, ticking: bool) -> None:
+    """All of the page that depends on the iteration or on what is written. While `ticking` the browser asks for it
+    again and again, and each time a little more is written.
+
+    A rerun from here while it writes would do the same but for one thing: a click on another page that comes at the
+    wrong moment is lost in it. So there are two reruns only, one that starts the ticking and one that ends it.
+    """
+    text, position = whole_text(view), get_position(view)
+    writing_controls(view)  # above what grows while the model writes: Stop stays under the pointer
+    iteration_strip(view, text, position)
+    written_text(view)
+    left, right = st.columns([3, 2], gap="large")
+    with right:
+        sampling = sampling_controls()
+    writing = get_writing(view).left > 0
+    reading = read(text, position)
+    choice = choose(reading.step.logits, sampling, position)
+    with left:
+        cache_part(text, position, reading, choice)
+        savings = st.container()
+    with right:
+        next_token_part(text, position, choice, sampling)
+    with savings:  # after the charts, which need not wait for what is measured here
+        savings_part(text, reading, writing=writing)
+    if writing:
+        write_some(view, sampling)
+    still_writing = get_writing(view).left > 0
+    if still_writing != ticking or (writing and not still_writing):
+        st.rerun()
+
+
+def iteration_strip(view: View, text: View, position: int) -> None:
+    """The strip over the sentence and what was written; stepping goes from iteration to iteration."""
+
+    def stepped() -> None:
+        query = chosen_query(STRIP)
+        if query is not None:
+            go_to(view, query)
+
+    n_typed = len(view.tokens)
+    token_strip(
+        text.labels,
+        [StripHead(head_name(get_focus().head), text.trace.pattern(*get_focus().head))],
+        query=position,
+        revision=text.revision,
+        key=STRIP,
+        on_change=stepped,
+        titles=[
+            f"{token.label} — id {token.id}, {'typed' if i < n_typed else 'written by the model'}"
+            for i, token in enumerate(text.tokens)
+        ],
+    )
+    write_url()
+
+
+def cache_part(text: View, position: int, reading: Reading, choice: Choice) -> None:
+    """What this iteration computes in every layer, what it reads from the cache, and what that saves."""
+    config, head = text.model.config, get_focus().head[1]
+    st.markdown(iteration_words(text.labels, position, config.n_layers))
+    shown = shown_tokens(len(text.labels), position)
+    keys, values = (
+        np.concatenate([old[:, head, shown.start : position], new[:, None, head]], axis=1)
+        for old, new in ((text.trace.k, reading.step.k), (text.trace.v, reading.step.v))
+    )
+    figure = cache_stack(
+        reading.step.q[:, head],
+        keys,
+        values,
+        labels=text.labels,
+        position=position,
+        head=head,
+        predicted=plain(shorten(text.model.tokenizer.token(choice.id).label)),
+        theme=theme(),
+    )
+    chart(figure, key="cache", alt="Queries, keys and values of every layer: computed now, or read from the cache")
+    hidden = f" The {shown.start:,} tokens before are in the cache too." if shown.start else ""
+    st.caption(
+        f"Drawn: head {head} of each layer, a cell for the strongest of several dimensions.{hidden} Not drawn in the "
+        "article, but computed: LayerNorm, biases, the residual additions and the MLP of each layer."
+    )
+    n_pos = position + 1
+    n_numbers = 2 * config.n_layers * n_pos * config.d_model
+    st.markdown(cache_words(config, n_pos, n_numbers, n_numbers * text.trace.k.itemsize))
+
+
+def savings_part(text: View, reading: Reading, *, writing: bool) -> None:
+    """What the cache saves; and, unless more is being written, the iteration against a pass over the whole text."""
+    config, position = text.model.config, reading.step.position
+    asked = st.session_state.get("gen_again") is True
+    if reading.difference is None and (asked or (is_quick(text, position) and not writing)):
+        let_draw()
+        reading = measure(text, reading)
+    st.markdown(savings_table(config, position, reading))
+    st.caption(saved_words(config, position))
+    if writing:
+        return
+    st.caption(check_words(reading))
+    if reading.difference is None:
+        st.button("Read the whole text again", key="gen_again")
+
+
+def next_token_part(text: View, position: int, choice: Choice, sampling: Sampling) -> None:
+    """The next token's probabilities, and what each setting does to them."""
+    model = text.model
+    short = shortlist(choice, N_BARS)
+    ids = short.ids.tolist()
+    following = text.trace.ids[position + 1] if position + 1 < len(text.labels) else None
+    figure = next_token_bars(
+        short.own,
+        short.tempered,
+        short.final,
+        short.kept,
+        labels=[model.tokenizer.token(token_id).label for token_id in ids],
+        logits=choice.logits[short.ids],
+        chosen=ids.index(choice.id) if choice.id in ids else None,
+        actual=ids.index(following) if following in ids else None,
+        n_rest=short.n_rest,
+        rest=(short.rest_own, short.rest_final, short.rest_cut),
+        after=hover_name(position, text.labels[position]),
+        theme=theme(),
+    )
+    chart(figure, key="next", alt="Probabilities of the most likely next tokens, and of all others together")
+    best = int(top(choice.logits, 1)[0])
+    labels = {token_id: model.tokenizer.token(token_id).label for token_id in (best, choice.id)}
+    st.markdown("\n".join(f"- {line}" for line in choice_words(choice, sampling, best, labels)))
+    matrix = "embedding matrix" if model.config.tied else "output matrix of its own"
+    st.caption(
+        f"The last layer's vector ({model.config.d_model} numbers), after a LayerNorm that the article does not draw, "
+        f"times the {matrix} ({model.config.d_vocab:,} × {model.config.d_model}): a logit for every token."
+    )
+    if st.toggle(f"All {model.config.d_vocab:,} logits", key="gen_logits", persist_state="session"):
+        order = ranking(choice.logits)
+        st.dataframe(
+            {
+                "token": [model.tokenizer.token(token_id).label for token_id in order.tolist()],
+                "id": order,
+                "logit": choice.logits[order],
+                "probability": choice.own[order],
+                "drawn with": choice.final[order],
+            },
+            hide_index=True,
+            height=300,
+            key="logits",
+        )
+
+
+def page() -> None:
+    """Draw the page."""
+    view = open_view(SETTINGS)
+    if view is not None:
+        ticking = get_writing(view).left > 0
+        st.fragment(iteration_section, run_every=TICK_SECONDS if ticking else None)(view, ticking)
+
+
+if __name__ == "__main__":
+    page()

@@ -1,0 +1,168 @@
+"""What the page keeps between reruns: the tokens written after the sentence, the iteration, what it measured."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+
+import streamlit as st
+
+from model.logits.generation import (
+    Cache,
+    Step,
+    largest_difference,
+    multiplications,
+    read_again,
+    read_next,
+    timed,
+    written,
+)
+from model.logits.sampling import Sampling, choose
+from viz.state.session import View, at_the_model, get_focus, set_focus, turns
+from viz.state.writing import Writing, get_kept, keep
+
+BURST_SECONDS = 0.3
+"""So long the model writes before the page is drawn again, a stop is heard and other sessions get their turn."""
+FREE_MULTIPLICATIONS = 2_000_000_000
+"""A whole pass up to this size is made without being asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One iteration as it was run here: through the cache and, if that was asked for, without it."""
+
+    step: Step
+    cached_ms: float
+    full_ms: float | None = None
+    difference: float | None = None
+
+
+def get_writing(view: View) -> Writing:
+    """What was written after this view's sentence; nothing if the sentence or the model has changed since."""
+    kept = get_kept()
+    return kept if kept is not None and kept.sentence == view.revision else Writing(view.revision)
+
+
+def whole_text(view: View) -> View:
+    """The view of the sentence and all that was written after it."""
+    ids = view.ids + get_writing(view).ids
+    return replace(view, ids=ids, tokens=view.model.tokenizer.tokens(ids))
+
+
+def is_full(view: View) -> bool:
+    """Whether sentence and written tokens fill the model's context."""
+    return len(view.tokens) + len(get_writing(view).ids) >= view.model.config.n_ctx
+
+
+def get_position(view: View) -> int:
+    """The iteration's token, from 0: the focus's, or one beyond the sentence."""
+    writing, last = get_writing(view), len(view.tokens) - 1
+    query = min(get_focus().query, last)
+    if writing.at is None or query != last:  # the focus was moved on another page
+        return query
+    return min(writing.at, last + len(writing.ids))
+
+
+def go_to(view: View, position: int) -> None:
+    """Make `position` the iteration."""
+    last = len(view.tokens) - 1
+    keep(replace(get_writing(view), at=position if position > last else None))
+    set_focus(get_focus().with_query(min(position, last)))
+
+
+def write_on(view: View, n: int) -> None:
+    """Ask for `n` more tokens, beside those that were asked for and are not written yet."""
+    writing = get_writing(view)
+    keep(replace(writing, left=writing.left + n))
+
+
+def stop(view: View) -> None:
+    """Write no more."""
+    keep(replace(get_writing(view), left=0))
+
+
+def clear(view: View) -> None:
+    """Take back what was written."""
+    go_to(view, min(get_position(view), len(view.tokens) - 1))
+    keep(Writing(view.revision))
+
+
+def write_some(view: View, sampling: Sampling) -> None:
+    """Write for a moment of what is asked for, at least one token, and go to the last of the text.
+
+    Writing ends at the model's context, and where the model itself ends its text.
+    """
+    writing, text = get_writing(view), whole_text(view)
+    end, new = time.monotonic() + BURST_SECONDS, list[int]()
+    left = writing.left
+    trace = text.trace
+    with at_the_model() as turn:
+        for token in written(trace, lambda logits, position: choose(logits, sampling, position).id):
+            new.append(token)
+            left = 0 if token == view.model.tokenizer.start_id else left - 1
+            if left == 0 or time.monotonic() > end:
+                break
+            turns().give_way(turn)
+    keep(replace(writing, ids=writing.ids + tuple(new), left=left))
+    if is_full(view):
+        stop(view)
+    go_to(view, len(text.tokens) + len(new) - 1)
+
+
+def take_over(view: View) -> None:
+    """Make the text, up to where the model ended it, the sentence of all pages; a notice says if its tokens differ."""
+    tokenizer, focus, written_ids = view.model.tokenizer, get_focus(), get_writing(view).ids
+    if tokenizer.start_id in written_ids:  # as text, the end of a text would be read as `<`, `|`, `end`, ...
+        end = written_ids.index(tokenizer.start_id)
+        if beyond := len(written_ids) - end - 1:
+            st.session_state.setdefault("notices", []).append(
+                f"The model ended its text and began another one: its {beyond:,} tokens are left out of the sentence."
+            )
+        written_ids = written_ids[:end]
+    ids = view.ids + written_ids
+    position = min(get_position(view), len(ids) - 1)
+    start = ids[0] == tokenizer.start_id and focus.start_token
+    taken = focus.with_text(tokenizer.decode(ids[1:] if start else ids)).with_query(position)
+    n_again = tokenizer.encode(taken.text, start_token=start)
+    if n_again != ids:
+        st.session_state.setdefault("notices", []).append(
+            f"The model wrote {len(ids):,} tokens in pieces that its vocabulary would not cut a text into; "
+            f"read as text, they are {len(n_again):,} tokens."
+        )
+    set_focus(taken)
+
+
+def is_quick(text: View, position: int) -> bool:
+    """Whether a whole pass up to `position` is made without being asked for."""
+    return multiplications(text.model.config, position + 1) <= FREE_MULTIPLICATIONS
+
+
+def read(text: View, position: int) -> Reading:
+    """The iteration at `position`, run through the cache."""
+    kept: tuple[object, Reading] | None = st.session_state.get("generation_reading")
+    if kept is not None and kept[0] == (text.revision, position):
+        return kept[1]
+    trace, cache = text.trace, Cache.of(text.trace, position)
+    with at_the_model():
+        reading = Reading(*timed(lambda: read_next(trace.network, trace.ids[position], cache)[0], most_runs=1))
+    return _keep(text, reading)
+
+
+def measure(text: View, reading: Reading) -> Reading:
+    """The iteration run through the cache once more, now timed, and without the cache: what differs, and the times."""
+    trace, position = text.trace, reading.step.position
+    cache = Cache.of(trace, position)
+    with at_the_model() as turn:
+        between = partial(turns().give_way, turn)
+        _, cached_ms = timed(lambda: read_next(trace.network, trace.ids[position], cache)[0])
+        full, full_ms = timed(
+            lambda: read_again(trace.network, trace.ids[: position + 1], between=between), lambda: turn.waited
+        )
+    difference = largest_difference(reading.step, full)
+    return _keep(text, Reading(reading.step, min(cached_ms, reading.cached_ms), full_ms, difference))
+
+
+def _keep(text: View, reading: Reading) -> Reading:
+    st.session_state.generation_reading = ((text.revision, reading.step.position), reading)
+    return reading

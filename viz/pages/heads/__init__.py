@@ -1,0 +1,1 @@
+"""All heads: every pattern at a glance, search, measures."""

@@ -1,0 +1,193 @@
+"""Logit lens: the next-token guess after every layer, and which parts of the network a token's logit is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from model.heads.effects import entropy_bits, log_probabilities
+from model.logits.direct import DirectLogits, direct_logits
+from model.logits.sampling import ranking, top
+from viz.figures.labels import hover_name, plain, shorten
+from viz.pages.lens.figure_contributions import head_contributions, other_contributions
+from viz.pages.lens.figure_table import lens_table
+from viz.shell.charts import chart
+from viz.shell.shell import open_view, strip, theme
+from viz.state.focus import head_name
+from viz.state.session import View, get_focus
+from viz.state.settings import choice, token_id
+from viz.text.markdown import as_text
+from viz.text.numbers import difference_text
+
+N_GUESSES, N_OFFERED, N_NAMED = 5, 40, 3
+TOP_GUESS = -1  # in place of a token's id: whichever token the model holds most likely
+LOGIT, LESS_AVERAGE = "The logit itself", "The logit less the average token’s"
+SETTINGS = (
+    token_id("lens_wanted", "token", TOP_GUESS),
+    choice("lens_shown", "less", {LOGIT: "nothing", LESS_AVERAGE: "average"}),
+)
+
+
+@st.fragment
+def token_section(view: View) -> None:
+    """All of it depends on the chosen token."""
+    query = strip(view, [get_focus().head]).query
+    own = view.trace.logits(query)
+    lens_part(view, query, own)
+    st.subheader("What one logit is made of", anchor=False)
+    order = ranking(own)
+    token, less_average = choices(view, order.tolist())
+    offered = [token, *(token_id for token_id in order[:N_OFFERED].tolist() if token_id != token)]
+    parts = direct_logits(view.trace, query, offered, less_average=less_average)
+    parts_part(view, parts, query, less_average=less_average)
+
+
+def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> None:
+    """A row for every place the lens reads, the final LayerNorm and the output matrix put to each; `own` are the
+    model's logits."""
+    logits = view.trace.lens(query)
+    shares = np.exp(log_probabilities(logits))
+    orders = np.stack([top(row, N_GUESSES) for row in logits])
+    final = int(orders[-1, 0])
+    n_layers = view.model.config.n_layers
+    label = view.model.tokenizer.token(final).label
+    ranks = (logits > logits[:, [final]]).sum(axis=1) + 1
+    ranks[-1] = 1  # of equal ones the lower id counts as the guess
+    figure = lens_table(
+        np.take_along_axis(shares, orders, axis=1),
+        guesses=[[view.model.tokenizer.token(token_id).label for token_id in order] for order in orders.tolist()],
+        is_final=orders == final,
+        rows=["embeddings", *(f"layer {layer}" for layer in range(n_layers - 1)), f"layer {n_layers - 1} = output"],
+        entropy=entropy_bits(logits),
+        final_rank=ranks,
+        final_share=shares[:, final],
+        final=label,
+        position=hover_name(query, view.labels[query]),
+        theme=theme(),
+    )
+    st.subheader("The guess after every layer", anchor=False)
+    chart(
+        figure, key="lens", alt="The likeliest next tokens after every layer, with entropy and the final guess’s rank"
+    )
+    since = _settled(orders[:, 0], final)
+    st.markdown(
+        f"The model’s guess, “**{as_text(label)}**”, is on top {_since_words(since, n_layers)}. "
+        f"Outlined: where it is among the {N_GUESSES} likeliest."
+    )
+    off = float(np.abs(logits[-1] - own).max())
+    st.caption(
+        "Each row takes the residual stream as it is there, and puts the model’s final LayerNorm and output matrix to "
+        "it, once, as if the layers that follow did not exist. The last row is the model’s output itself: largest "
+        f"difference from its logits {difference_text(off)}. Entropy: 0 bits is certain, "
+        f"{np.log2(view.model.config.d_vocab):.1f} bits would be all tokens alike."
+    )
+
+
+def choices(view: View, order: Sequence[int]) -> tuple[int, bool]:
+    """The token whose logit is taken apart, and whether the average token's is taken from it."""
+    tokenizer = view.model.tokenizer
+    kept: int = st.session_state.lens_wanted
+    if kept >= view.model.config.d_vocab:  # chosen with another model
+        kept = TOP_GUESS
+    offered = list(dict.fromkeys([TOP_GUESS, *order[:N_OFFERED], *view.ids, kept]))
+    place = {token_id: rank for rank, token_id in enumerate(order, start=1)}
+
+    def named(token_id: int) -> str:
+        if token_id == TOP_GUESS:
+            return f"the top guess: {tokenizer.token(order[0]).label}"
+        return f"{tokenizer.token(token_id).label} (id {token_id}, guess {place[token_id]:,})"
+
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.session_state.lens_token = kept
+        st.selectbox(
+            "Logit of the token",
+            offered,
+            format_func=named,
+            key="lens_token",
+            width=320,
+            on_change=lambda: st.session_state.update(lens_wanted=st.session_state.lens_token),
+            help="The likeliest next tokens, and every token of the text.",
+        )
+        shown = st.segmented_control(
+            "Shown",
+            [LOGIT, LESS_AVERAGE],
+            required=True,
+            key="lens_shown",
+            persist_state="session",
+            help="What raises all tokens’ logits alike changes no probability. Less the average over all tokens, it "
+            "counts nothing.",
+        )
+    return order[0] if kept == TOP_GUESS else kept, shown == LESS_AVERAGE
+
+
+def parts_part(view: View, parts: DirectLogits, query: int, *, less_average: bool) -> None:
+    """The first of the tokens in `parts`: its heads, all else, and the sum against the model's own logit."""
+    label = view.model.tokenizer.token(int(parts.ids[0])).label
+    heads = parts.heads[..., 0]
+    left, right = st.columns(2, gap="large")
+    with left:
+        figure = head_contributions(heads, token=f'"{plain(shorten(label))}"', theme=theme(), width=520)
+        chart(figure, key="lens_heads", alt="What each head adds directly to the token’s logit")
+    with right:
+        figure = other_contributions(
+            parts.mlps[:, 0],
+            parts.attn_bias[:, 0],
+            embed=float(parts.embed[0]),
+            pos_embed=float(parts.pos_embed[0]),
+            unembed_bias=float(parts.unembed_bias[0]),
+            theme=theme(),
+        )
+        chart(figure, key="lens_others", alt="What embeddings, MLPs and biases add directly to the token’s logit")
+    st.markdown(_strongest(heads))
+    what = f"logit of “**{as_text(label)}**” after {query + 1} “**{as_text(view.labels[query])}**”"
+    what += " less the average of all tokens’ logits" if less_average else ""
+    total, own = float(parts.total[0]), float(parts.logits[0])
+    table = (
+        "| Heads | MLPs | Attention biases | Token | Position | Last bias | Sum | The model’s own |\n"
+        "|--:|--:|--:|--:|--:|--:|--:|--:|\n"
+        f"| {heads.sum():.4f} | {parts.mlps[:, 0].sum():.4f} | {parts.attn_bias[:, 0].sum():.4f} "
+        f"| {parts.embed[0]:.4f} | {parts.pos_embed[0]:.4f} | {parts.unembed_bias[0]:.4f} "
+        f"| **{total:.4f}** | **{own:.4f}** |"
+    )
+    st.markdown(table.replace(" -", " −").replace("**-", "**−"))
+    st.caption(
+        f"Check: all parts add up to the model’s {what}; difference {difference_text(abs(total - own))}, and at most "
+        f"{difference_text(parts.largest_difference)} for the {len(parts.ids)} tokens checked. Direct: only what a "
+        "part writes into the residual stream itself, not what later layers make of it; the final LayerNorm’s scale is "
+        "frozen at the value it had. An MLP’s number has its bias in it."
+    )
+
+
+def _settled(tops: np.ndarray, final: int) -> int:
+    """The first row from which on the top guess is the final one."""
+    others = np.flatnonzero(tops != final)
+    return int(others[-1]) + 1 if others.size else 0
+
+
+def _since_words(row: int, n_layers: int) -> str:
+    if row == 0:
+        return "from the embeddings on"
+    return "only after the last layer" if row == n_layers else f"from layer {row - 1} on"
+
+
+def _strongest(heads: np.ndarray) -> str:
+    order = np.argsort(-np.abs(heads), axis=None)[:N_NAMED]
+    named = [
+        f"**{head_name((int(layer), int(head)))}** {heads[layer, head]:+.2f}"
+        for layer, head in zip(*np.unravel_index(order, heads.shape), strict=True)
+    ]
+    return f"The heads that add most, either way: {', '.join(named)}.".replace("-", "−")
+
+
+def page() -> None:
+    """Draw the page."""
+    view = open_view(SETTINGS)
+    if view is not None:
+        token_section(view)
+
+
+if __name__ == "__main__":
+    page()

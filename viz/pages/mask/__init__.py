@@ -1,0 +1,1 @@
+"""Mask: scores before and after it, and what the softmax makes of them."""

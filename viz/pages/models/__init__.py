@@ -1,0 +1,1 @@
+"""Models: the chosen model, its card, and other checkpoints."""

@@ -1,0 +1,145 @@
+"""Models: which are here, what the embedded one is, and how to look into another."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from model.errors import HeadlightError
+from model.files import hub
+from model.files.checkpoint import LoadedModel
+from viz.shell.change_marks import change_marks
+from viz.state.session import current_model, get_focus, library, model_names, set_focus, take_notices, write_url
+from viz.text.markdown import as_text
+
+_LOCAL_ADDRESSES = {"127.0.0.1", "localhost", "::1"}
+
+
+def show_sizes(model: LoadedModel) -> None:
+    """The chosen model's sizes."""
+    config = model.config
+    st.subheader(as_text(model.name), anchor=False)
+    rows = {
+        "Layers": config.n_layers,
+        "Heads in each layer": config.n_heads,
+        "Numbers in a vector (d_model)": config.d_model,
+        "Numbers in a head's vector (d_head)": config.d_head,
+        "Longest text, in tokens (n_ctx)": config.n_ctx,
+        "Tokens in the vocabulary": config.d_vocab,
+        "Parameters": model.n_parameters,
+    }
+    st.table({name: f"{value:,}" for name, value in rows.items()}, border="horizontal")
+
+
+def about_the_embedded_model(model: LoadedModel) -> None:
+    """What the embedded model is, plainly, and its card."""
+    st.markdown(
+        "A small GPT-2 trained for this app, so that real attention shows offline. It does not write well; "
+        "for that, and for heads that know more, open GPT-2 itself."
+    )
+    card = model.folder / "README.md"
+    if card.is_file():
+        with st.expander("Model card"):
+            st.markdown(card.read_text("utf-8"))
+
+
+def open_folder() -> None:
+    """A form for a checkpoint of the user's own."""
+    st.subheader("A folder on this computer", anchor=False)
+    st.markdown("A folder with `config.json` and `model.safetensors` in Hugging Face's GPT-2 layout.")
+    with st.form("folder_form", border=False):
+        path = st.text_input("Folder", placeholder="/path/to/checkpoint", label_visibility="collapsed")
+        asked = st.form_submit_button("Open")
+    path = path.strip().strip("'\"")  # file managers copy a path in quotes
+    if asked and path:
+        try:
+            model = library().open_folder(path)
+        except HeadlightError as error:
+            st.error(as_text(str(error)))
+        else:
+            set_focus(get_focus().with_model(model.name))
+            st.rerun()
+
+
+def from_hub() -> None:
+    """A form that downloads a checkpoint, after saying how large it is."""
+    st.subheader("GPT-2 from the Hugging Face hub", anchor=False)
+    st.markdown(
+        "Nothing is downloaded until you ask. Any repository with the GPT-2 architecture "
+        "and a `model.safetensors` works."
+    )
+    repo = st.selectbox(
+        "Repository", hub.SUGGESTED, accept_new_options=True, key="hub_repo", label_visibility="collapsed"
+    )
+    if st.button("How large is it?", key="hub_ask") and repo:
+        st.session_state.pop("hub_size", None)
+        try:
+            with st.spinner("Asking the hub"):
+                st.session_state.hub_size = (repo, hub.download_size(repo))
+        except HeadlightError as error:
+            st.error(as_text(str(error)))
+    known, size = st.session_state.get("hub_size", (None, 0))
+    if known == repo and st.button(_download_label(size), key="hub_get", type="primary"):
+        _download(repo)
+
+
+def _download_label(size: int) -> str:
+    return f"Download {size / 1e6:,.0f} MB and open" if size else "It is here already: open it"
+
+
+def _download(repo: str) -> None:
+    bar = st.progress(0.0, "Downloading")
+
+    def show(done: int, total: int) -> None:
+        if total:
+            bar.progress(min(done / total, 1.0), f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+
+    try:
+        hub.download(repo, show)
+        library().get(repo)
+    except HeadlightError as error:
+        st.error(as_text(str(error)))
+    else:
+        set_focus(get_focus().with_model(repo))
+        st.rerun()
+
+
+def _is_visitor_at_this_machine() -> bool:
+    """Only who sits at this machine may open its folders; who comes through a proxy does not."""
+    here = urlsplit(f"//{st.context.headers.get('Host', 'localhost')}").hostname in _LOCAL_ADDRESSES
+    return here and st.get_option("server.address") in _LOCAL_ADDRESSES and "X-Forwarded-For" not in st.context.headers
+
+
+def page() -> None:
+    """Draw the page."""
+    try:
+        model = current_model()
+    except HeadlightError as error:
+        st.error(as_text(str(error)))
+        return
+    for notice in take_notices():
+        st.warning(as_text(notice))
+    st.session_state.models_box = model.name
+    st.selectbox(
+        "Model",
+        model_names(),
+        key="models_box",
+        on_change=lambda: set_focus(get_focus().with_model(st.session_state.models_box)),
+        width=320,
+    )
+    change_marks()
+    left, right = st.columns(2, gap="large")
+    with left:
+        show_sizes(model)
+        if model.source == "embedded":
+            about_the_embedded_model(model)
+    with right:
+        from_hub()
+        if _is_visitor_at_this_machine():
+            open_folder()
+    write_url()
+
+
+if __name__ == "__main__":
+    page()

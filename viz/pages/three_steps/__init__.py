@@ -1,0 +1,1 @@
+"""Three steps: queries, keys and values; scores; the weighted sum."""

@@ -1,0 +1,294 @@
+"""Three steps: how one head makes one token's z. Create q, k and v; score; sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from model.steps.checks import largest_difference
+from model.steps.three_steps import (
+    Scoring,
+    Summing,
+    head_projections,
+    score,
+    sum_values,
+    unmasked_z,
+)
+from viz.figures.bars import token_bars
+from viz.figures.labels import shorten
+from viz.pages.three_steps.figure_map import shown_paths, steps_map
+from viz.pages.three_steps.figure_steps import (
+    created_vectors,
+    path_vectors,
+    projection_biases,
+    projection_matrices,
+    score_table,
+    value_table,
+)
+from viz.shell.charts import chart
+from viz.shell.shell import open_view, strip, theme
+from viz.state.focus import head_name
+from viz.state.session import View, get_focus
+from viz.state.settings import choice, switch
+from viz.text.markdown import as_text
+from viz.text.numbers import difference_text
+
+STEPS = {"1 Create q, k, v": (1,), "2 Score": (2,), "3 Sum": (3,), "All": (1, 2, 3)}
+MOST_ROWS = 24
+"""Of a longer text so many keys have a row: the chosen token, those it reads most, and a few masked ones."""
+WEIGHTS, BIASES, TOKENS = "Weight matrices", "Biases", "Every token"
+SETTINGS = (
+    choice("three_step", "step", dict(zip(STEPS, ("1", "2", "3", "all"), strict=True))),
+    switch("three_mask", "mask", default=True),
+    choice("three_behind", "behind", {WEIGHTS: "weights", BIASES: "biases", TOKENS: "tokens"}),
+)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the chosen head does for the chosen token: steps 2 and 3, with the mask or without."""
+
+    view: View
+    query: int
+    causal: bool
+    scoring: Scoring
+    summing: Summing
+
+    @property
+    def label(self) -> str:
+        """The chosen token with its position, as typed: `9 ·it`."""
+        return f"{self.query + 1} {shorten(self.view.labels[self.query])}"
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The keys that have a row in steps 2 and 3."""
+        return shown_paths(self.scoring.weights, self.scoring.masked, self.query, MOST_ROWS)
+
+    @property
+    def token(self) -> str:
+        """The chosen token inside Markdown."""
+        return f"{self.query + 1} “{as_text(self.view.labels[self.query])}”"
+
+
+@st.fragment
+def steps_section(view: View) -> None:
+    """All below the head's choosers: another step, or the mask on or off, reruns this and nothing else."""
+    steps, causal = controls()
+    token_section(view, steps, causal, creation_difference(view) if 1 in steps else None)
+    if steps == (1,):
+        head_section(view)
+
+
+def controls() -> tuple[tuple[int, ...], bool]:
+    """The steps to show, and whether the mask is on."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+        name = st.segmented_control("Step", list(STEPS), required=True, key="three_step", persist_state="session")
+        causal = st.toggle(
+            "Mask",
+            key="three_mask",
+            persist_state="session",
+            help="GPT-2 hides later tokens. Off: plain self-attention, as in an encoder.",
+        )
+    if not causal:
+        st.info(
+            "Mask off: plain self-attention, as in an encoder. From the same q, k and v, every token reads every "
+            "other. GPT-2 was never trained so. The strip still shows the model's own weights, with the mask."
+        )
+    return STEPS[name or next(iter(STEPS))], causal
+
+
+@st.fragment
+def token_section(view: View, steps: tuple[int, ...], causal: bool, off: float | None) -> None:
+    """The strip, the map, and the steps for the chosen token. Stepping reruns this and nothing else.
+
+    `off` is step 1's check, which is the same for all tokens (`creation_difference`); None where that is not shown.
+    """
+    query = strip(view, [get_focus().head]).query
+    layer, head = view.focus.head
+    trace = view.trace
+    scale = view.model.config.attn_scale(layer)
+    scoring = score(trace.q[layer, head, query], trace.k[layer, head], query=query, scale=scale, causal=causal)
+    work = Work(view, query, causal, scoring, sum_values(scoring.weights, trace.v[layer, head]))
+    vectors = {
+        "x": trace.ln_1(layer),
+        "query": trace.q[layer, head],
+        "key": trace.k[layer, head],
+        "value": trace.v[layer, head],
+        "z": trace.z[layer, head] if causal else unmasked_z(trace, layer, head),
+    }
+    figure = steps_map(
+        vectors,
+        scoring.weights,
+        labels=view.labels,
+        query=query,
+        head=head_name(view.focus.head),
+        theme=theme(),
+        lit=steps,
+        masked=scoring.masked if causal else None,
+    )
+    chart(figure, key="map", alt=f"The three steps across the tokens' paths, for {work.label}")
+    if off is not None:
+        create_step(work, off, alone=len(steps) == 1)
+    if 2 in steps:
+        score_step(work, alone=len(steps) == 1)
+    if 3 in steps:
+        sum_step(work)
+
+
+def creation_difference(view: View) -> float:
+    """The largest difference between the model's q, k and v of every token and the same made anew."""
+    (layer, head), trace = view.focus.head, view.trace
+    x, projections = trace.ln_1(layer), head_projections(trace.network, layer, head)
+    made = projections.q(x), projections.k(x), projections.v(x)
+    own = trace.q[layer, head], trace.k[layer, head], trace.v[layer, head]
+    return max(largest_difference(a, b) for a, b in zip(made, own, strict=True))
+
+
+def create_step(work: Work, off: float, *, alone: bool) -> None:
+    """Step 1: x and the three vectors made of it; alone, as strips of their own."""
+    view, query = work.view, work.query
+    (layer, head), trace = view.focus.head, view.trace
+    st.markdown(
+        "**1 · Create q, k, v.** Each token's x goes through three weight matrices of this head: one makes its query, "
+        "one its key, one its value. x is what the layer's LayerNorm makes of the residual stream, and "
+        "each product gets a bias; both are not drawn in the article."
+    )
+    if alone:
+        own = trace.q[layer, head, query], trace.k[layer, head, query], trace.v[layer, head, query]
+        figure = created_vectors(trace.ln_1(layer)[query], *own, token=work.label, theme=theme())
+        chart(figure, key="created", alt=f"x, query, key and value of {work.label}")
+    st.caption(
+        f"Recomputed as x W + b for every token: largest difference from the model's q, k, v {difference_text(off)}."
+    )
+
+
+def score_step(work: Work, *, alone: bool) -> None:
+    """Step 2: the query against every key; alone, with the scores as bars too."""
+    view, query, scoring = work.view, work.query, work.scoring
+    (layer, head), trace = view.focus.head, view.trace
+    divisor = view.model.config.scale_in_words(layer) or "1"
+    last = "Later keys get minus infinity, and the softmax" if scoring.masked.any() else "The softmax"
+    st.markdown(
+        f"**2 · Score.** The query of {work.token} meets each key: multiplied dimension by dimension, then added up. "
+        f"The sum is divided by {divisor} (not drawn in the article). {last} turns scores into shares of 100%."
+    )
+    table = score_table(
+        trace.q[layer, head, query],
+        trace.k[layer, head],
+        scoring.products,
+        scoring.sums,
+        scoring.scaled,
+        scoring.weights,
+        masked=scoring.masked,
+        labels=view.labels,
+        query=query,
+        divisor=divisor,
+        rows=work.rows,
+        theme=theme(),
+    )
+    chart(table, key="products", alt=f"Keys, their products with the query of {work.label}, sums and shares")
+    told_rows(work)
+    if alone:
+        bars = token_bars(
+            scoring.scaled,
+            scoring.weights,
+            labels=view.labels,
+            query=query,
+            names=[head_name(view.focus.head)],
+            masked=scoring.masked,
+            theme=theme(),
+        )
+        chart(bars, key="bars", alt=f"Scores and shares of {work.label} for every key")
+    scores = largest_difference(scoring.scaled, trace.attn_scores(layer, head)[query])
+    weights = largest_difference(scoring.weights, trace.pattern(layer, head, causal=work.causal)[query])
+    st.caption(
+        f"Recomputed from q and k: largest difference from the model's scores {difference_text(scores)}, "
+        f"from its shares {difference_text(weights)}{'' if work.causal else ' (taken without the mask)'}."
+    )
+
+
+def sum_step(work: Work) -> None:
+    """Step 3: the values, weighted and added up, beside the model's own z."""
+    view, query = work.view, work.query
+    (layer, head), trace = view.focus.head, view.trace
+    st.markdown(
+        f"**3 · Sum.** Each value is multiplied by its share; the smaller the share, the paler the strip. Added up "
+        f"they are z: what this head hands on for {work.token}."
+    )
+    own = trace.z[layer, head, query]
+    figure = value_table(
+        trace.v[layer, head],
+        work.scoring.weights,
+        work.summing.weighted,
+        work.summing.z,
+        own,
+        masked=work.scoring.masked,
+        labels=view.labels,
+        token=work.label,
+        rows=work.rows,
+        theme=theme(),
+    )
+    chart(figure, key="sum", alt=f"Values, weighted values and their sum for {work.label}")
+    told_rows(work)
+    difference = largest_difference(work.summing.z, own)
+    if work.causal:
+        st.caption(f"Recomputed: largest difference from the model's own z {difference_text(difference)}.")
+    else:
+        st.caption(f"Without the mask z differs from the model's own, which has the mask, by up to {difference:.3g}.")
+
+
+def told_rows(work: Work) -> None:
+    """Which keys have a row, where it is not all of them."""
+    n, rows = len(work.view.labels), work.rows
+    if len(rows) < n:
+        more = " and a few masked ones" if work.scoring.masked[list(rows)].any() else ""
+        st.caption(
+            f"Of {n:,} keys {len(rows)} have a row: {work.token}, those it reads most{more}. The others take part in "
+            "all that is computed, and are in the CSV."
+        )
+
+
+def head_section(view: View) -> None:
+    """Step 1's matrices: what does not depend on the chosen token."""
+    (layer, head), trace = view.focus.head, view.trace
+    shown = st.segmented_control(
+        "Behind step 1",
+        [WEIGHTS, BIASES, TOKENS],
+        required=True,
+        key="three_behind",
+        persist_state="session",
+    )
+    name, parts = head_name((layer, head)), head_projections(trace.network, layer, head)
+    if shown == TOKENS:
+        figure = path_vectors(
+            trace.ln_1(layer),
+            trace.q[layer, head],
+            trace.k[layer, head],
+            trace.v[layer, head],
+            labels=view.labels,
+            theme=theme(),
+        )
+        chart(figure, key="tokens", alt=f"x, query, key and value of every token in {name}")
+    elif shown == BIASES:
+        figure = projection_biases(parts.q.bias, parts.k.bias, parts.v.bias, theme=theme())
+        chart(figure, key="biases", alt=f"Biases of query, key and value of {name}")
+        st.caption("Added to the products of x and the weights; not drawn in the article.")
+    else:
+        figure = projection_matrices(parts.q.weight, parts.k.weight, parts.v.weight, head=name, theme=theme())
+        chart(figure, key="weights", alt=f"Weight matrices of query, key and value of {name}")
+        st.caption(
+            f"{name}'s columns of `h.{layer}.attn.c_attn`: {view.model.config.d_model} × {view.model.config.d_head} "
+            "numbers each."
+        )
+
+
+def page() -> None:
+    """Draw the page."""
+    view = open_view(SETTINGS)
+    if view is not None:
+        steps_section(view)
+
+
+if __name__ == "__main__":
+    page()

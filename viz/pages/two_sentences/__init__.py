@@ -1,0 +1,1 @@
+"""Two sentences: one head on a text and on a changed copy of it."""

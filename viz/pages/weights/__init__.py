@@ -1,0 +1,1 @@
+"""Weights: the matrices of a block, counted and drawn."""

@@ -1,0 +1,152 @@
+"""Weights: what the model has learnt, matrix by matrix, and how many numbers that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from model.network.parameters import (
+    ARTICLE_TOTAL,
+    ParameterRow,
+    ParameterTable,
+    Reduced,
+    Statistic,
+    article_gaps,
+    gpt2_small_table,
+    parameter_table,
+    reduced_block,
+    reduced_embeddings,
+)
+from viz.pages.weights.figure_stack import stack_diagram
+from viz.pages.weights.figure_weights import Matrix, Row, article_table, block_weights, counts_table, embedding_weights
+from viz.shell.charts import chart
+from viz.shell.shell import open_view, strip, theme
+from viz.state.focus import head_name
+from viz.state.session import View, get_focus, write_url
+from viz.state.settings import choice
+from viz.text.markdown import as_text
+
+STATISTICS: dict[Statistic, str] = {
+    "farthest": "one farthest from 0",
+    "mean": "mean",
+    "smallest": "smallest",
+    "largest": "largest",
+}
+
+
+SETTINGS = (choice("weights_statistic", "statistic", {statistic: statistic for statistic in STATISTICS}),)
+
+
+@st.fragment
+def token_section(view: View) -> None:
+    """The strip, and the rows by which the chosen token enters the model: all that depends on it here."""
+    query = strip(view, [get_focus().head]).query
+    token = view.tokens[query]
+    st.caption(
+        f"{query + 1} “{as_text(token.label)}” comes in as row {token.id:,} of `wte`, its id, plus the row of position "
+        f"{query + 1} of `wpe`. All other weights serve every token alike."
+    )
+
+
+@st.fragment
+def matrices_section(view: View, table: ParameterTable) -> None:
+    """The stack and the chosen block's matrices; then the embeddings. Another statistic reruns this alone."""
+    layer, head = view.focus.head
+    network, config = view.model.network, view.model.config
+    left, right = st.columns([2, 3.6], gap="large")
+    with left:
+        st.subheader("The stack", anchor=False)
+        figure = stack_diagram(
+            {row.name: row.shape for row in table.rows}, n_layers=table.n_layers, layer=layer, theme=theme()
+        )
+        alt = f"The network: embeddings, {table.n_layers} blocks, output; block {layer} open"
+        chart(figure, key="stack", alt=alt, heads=[])
+        st.caption(
+            "A token's vector rises through all of it. Not drawn, but in the table below: every matrix's bias and each "
+            "block's two LayerNorms. The last LayerNorm, `ln_f`, is not drawn in the article."
+        )
+    with right:
+        st.subheader(f"Block {layer}", anchor=False)
+        chosen = st.segmented_control(
+            "Of the weights that it stands for, a cell shows the",
+            list(STATISTICS),
+            required=True,
+            format_func=lambda name: STATISTICS[name],
+            key="weights_statistic",
+            persist_state="session",
+        )
+        statistic = chosen or "farthest"
+        write_url()
+        words = STATISTICS[statistic]
+        figure = block_weights(
+            _matrices(reduced_block(network, layer, statistic)),
+            head=head,
+            d_head=config.d_head,
+            statistic=words,
+            theme=theme(),
+        )
+        chart(figure, key="block_weights", alt=f"Weight matrices of block {layer}")
+        st.caption(
+            f"`attn.c_attn` is one matrix of {config.d_model:,} × {3 * config.d_model:,}; its three parts lie side by "
+            f"side. Outlined is {head_name((layer, head))}: its columns there, and the rows of `attn.c_proj` that read "
+            "its z. A row is an input, a column an output. Each matrix has its own colour range."
+        )
+    st.subheader("Embeddings", anchor=False)
+    figure = embedding_weights(_matrices(reduced_embeddings(network, statistic)), statistic=words, theme=theme())
+    chart(figure, key="embedding_weights", alt="Token and position embeddings", heads=[])
+
+
+def table_section(view: View, table: ParameterTable) -> None:
+    """Every tensor counted, and the article's count beside it."""
+    left, right = st.columns([3, 2.6], gap="large")
+    with left:
+        st.subheader("Parameters", anchor=False)
+        st.markdown(
+            counts_table(
+                _rows(table.block),
+                _rows(table.others),
+                block_total=table.block_total,
+                n_layers=table.n_layers,
+                total=table.total,
+            )
+        )
+        held = view.model.n_parameters
+        st.caption(f"Check: the loaded tensors hold {held:,} numbers, {abs(held - table.total):,} off the table's sum.")
+    with right:
+        small = gpt2_small_table()
+        st.subheader("GPT-2 small in the article", anchor=False)
+        st.markdown(
+            article_table(
+                ((gap.row.name, gap.printed, gap.row.count, gap.row.copies) for gap in article_gaps(small)),
+                printed=ARTICLE_TOTAL,
+                counted=small.total,
+            )
+        )
+        same = f"{as_text(view.model.name)} {'has' if table == small else 'does not have'} this shape."
+        st.caption(
+            "The article's numbers are fixed, as printed there; the others are counted on an empty network of GPT-2 "
+            f"small's shape. {same} The often quoted 117 million is an early miscount; 124 million is right."
+        )
+
+
+def _rows(rows: Iterable[ParameterRow]) -> list[Row]:
+    return [(row.name, row.shape, row.count, row.copies) for row in rows]
+
+
+def _matrices(reduced: dict[str, Reduced]) -> dict[str, Matrix]:
+    return {name: Matrix(part.values, part.size, part.block) for name, part in reduced.items()}
+
+
+def page() -> None:
+    """Draw the page."""
+    view = open_view(SETTINGS)
+    if view is not None:
+        token_section(view)
+        table = parameter_table(view.model.network)
+        matrices_section(view, table)
+        table_section(view, table)
+
+
+if __name__ == "__main__":
+    page()

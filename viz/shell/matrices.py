@@ -1,0 +1,127 @@
+"""Matrices of query x key on a page: a click chooses a query and says its pair in words.
+
+Where a text is too long for every cell, a click shows those around it one by one, in place of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from viz.figures.clicks import Cell, cell_at
+from viz.figures.difference import Rows, distance_cell
+from viz.figures.zoom import Part, is_reduced, zoomed
+from viz.shell.charts import chart
+from viz.state.focus import Head
+from viz.state.session import View, get_focus, set_focus
+from viz.text.markdown import as_text
+from viz.theme import Theme
+
+
+@dataclass(frozen=True)
+class _Named:
+    """The cell that words tell of, and what it is a cell of: they go with that, and when another query is chosen."""
+
+    of: Hashable
+    cell: Cell
+    query: int
+
+
+def matrices(
+    figure: go.Figure,
+    *,
+    key: str,
+    alt: str,
+    heads: Sequence[Head],
+    text: Hashable,
+    labels: Sequence[str],
+    shares: Callable[[Cell], str],
+    positions: Sequence[int] | None = None,
+) -> Part:
+    """Draw a figure of matrices whose rows and columns are `labels`; what is drawn of it: all, or the cells around one.
+
+    `shares` says in Markdown how much of the clicked cell's query goes to its key, `text` names the text on show.
+    `positions` (from 0) are those of the labels in the text, where these are not all of its tokens.
+    """
+    of, memory = (key, text, *heads), f"{key}_around"
+    named: _Named | None = st.session_state.get("named_cell")
+    around: tuple[Hashable, Cell] | None = st.session_state.get(memory)
+    near = around[1] if around is not None and around[0] == text and is_reduced(figure) else None
+    part = Part(figure, 0, 0) if near is None else zoomed(figure, near)
+
+    def position(index: int) -> int:
+        return index if positions is None else int(positions[index])
+
+    def clicked(curve: int, point: int) -> None:
+        found = cell_at(part.figure, curve, point) or distance_cell(part.figure, curve, point)
+        if found is not None:
+            cell = part.whole(found)
+            query = position(cell.row)
+            st.session_state.named_cell = _Named(of, cell, query)
+            st.session_state[memory] = (text, cell)
+            set_focus(get_focus().with_query(query))
+
+    above = st.container()  # there or not, so that part and whole stand in one place: the one goes as the other comes
+    if near is not None:
+        above.button(
+            "Back to the whole matrices",
+            key=f"{key}_whole",
+            icon=":material/zoom_out_map:",
+            on_click=lambda: st.session_state.pop(memory, None),
+        )
+    chart(
+        part.figure,
+        key=key if near is None else f"{key}_part",
+        alt=alt if near is None else f"{alt}: a part",
+        heads=heads,
+        on_click=clicked,
+    )
+    if named is not None and named.of == of:
+        query, read = (f"{position(at) + 1} “{as_text(labels[at])}”" for at in (named.cell.row, named.cell.column))
+        if named.cell.masked:
+            st.markdown(f"**query {query}** does not read **key {read}**: it comes later, so it is masked.")
+        else:
+            st.markdown(f"**query {query}** reads **key {read}**: {shares(named.cell)}")
+    else:
+        closer = ", and to see the cells around it one by one" if is_reduced(part.figure) else ""
+        st.caption(f"Click a cell to choose its query token{closer}.")
+    return part
+
+
+def weight_and_score(view: View, head: Head) -> Callable[[Cell], str]:
+    """Says the softmax weight of a cell in `head`, and the scaled score that it comes from."""
+
+    def shares(cell: Cell) -> str:
+        at = cell.row, cell.column
+        return f"{view.trace.pattern(*head)[at]:.3g} (score {view.trace.attn_scores(*head)[at]:.3g})"
+
+    return shares
+
+
+def cell_left(query: int) -> bool:
+    """Whether the words about a clicked cell are to go, as another query than the cell's is chosen by now."""
+    named: _Named | None = st.session_state.get("named_cell")
+    if named is None or named.query == query:
+        return False
+    del st.session_state.named_cell
+    return True
+
+
+def frame_row(key: str, rows: Rows | None, query: int | None, theme: Theme) -> None:
+    """Frame a query's row in the matrices of `key`; where it is not among them, take the frame away.
+
+    It is a style of the page: the matrices themselves do not depend on the token and stay as they are.
+    """
+    edge = None if rows is None or query is None else rows.edge(query)
+    style = "display: none"
+    if rows is not None and edge is not None:
+        style = (
+            f"content: ''; position: absolute; inset: {edge - 2:.1f}px 0 auto 0; "
+            f"height: {rows.height + 4:.1f}px; border: 2px solid {theme.roles['query']}; border-radius: 4px; "
+            "pointer-events: none"
+        )
+    charts = f":is(.st-key-{key}, .st-key-{key}_part)"
+    st.html(f"<style>{charts} {{ position: relative }} {charts}::after {{ {style} }}</style>")

@@ -1,0 +1,200 @@
+"""What every page has on top: the sentence, the model, the head, and the token strip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from model.errors import HeadlightError
+from viz.components.sentence_box import sentence_box
+from viz.components.token_strip import StripHead, chosen_query, token_strip
+from viz.shell.change_marks import change_marks, fit_to_view
+from viz.shell.looks import look_name, look_pattern
+from viz.shell.matrices import cell_left
+from viz.shell.take_away import take_away
+from viz.state.examples import EXAMPLES
+from viz.state.focus import MAX_CHARACTERS, Focus, Head, head_name
+from viz.state.session import (
+    View,
+    get_focus,
+    load_view,
+    model_names,
+    set_focus,
+    show_example,
+    take_notices,
+    text_revision,
+    type_text,
+    write_url,
+)
+from viz.state.settings import Room, Setting, close_settings, open_settings
+from viz.text.markdown import as_text
+from viz.theme import Theme, theme_for
+
+# Up to this many, layers or heads are buttons side by side; more are a list.
+_MOST_BUTTONS = 16
+
+
+def theme() -> Theme:
+    """The colours for the theme that the browser shows."""
+    return theme_for(st.context.theme.type)
+
+
+def sentence(page: str) -> None:
+    """Draw the sentence box. The app draws it above every page, so that no change of page can lose what was typed."""
+    st.session_state.page = page
+    close_settings()
+    sentence_box(
+        get_focus().text,
+        revision=text_revision(),
+        max_characters=MAX_CHARACTERS,
+        key="sentence_box",
+        on_change=_typed,
+    )
+
+
+def open_view(settings: Sequence[Setting] = ()) -> View | None:
+    """Draw examples and choosers; the view they choose, or None (and why) if there is nothing to show.
+
+    `settings` are the page's own: once this has been called, the session has a value for each.
+    """
+    _examples()
+    choosers = st.container(key="choosers")
+    try:
+        view = load_view()
+    except HeadlightError as error:
+        with choosers:
+            _chooser_row(get_focus(), None)
+        _show_notices()
+        st.error(as_text(str(error)))
+        write_url()
+        return None
+    with choosers:
+        _chooser_row(view.focus, view)
+    fit_to_view(view)
+    _open(settings, view)
+    change_marks()
+    _about(view)
+    _show_notices()
+    if view.n_typed > len(view.tokens):
+        st.warning(
+            f"The text has {view.n_typed:,} tokens; {as_text(view.model.name)} reads {view.model.config.n_ctx:,}. "
+            f"The first {len(view.tokens):,} are shown."
+        )
+    write_url()
+    return view
+
+
+def _open(settings: Sequence[Setting], view: View) -> None:
+    config = view.model.config
+    room = Room(len(view.tokens), config.d_vocab, config.n_layers, config.n_heads)
+    st.session_state.setdefault("notices", []).extend(open_settings(settings, room, view.revision))
+
+
+def strip(view: View, heads: Sequence[Head], *, hover: bool = False) -> Focus:
+    """Draw the token strip for `heads`; the focus with the query token that is chosen in it.
+
+    With `hover` the token under the pointer is previewed until one is chosen.
+    """
+    token_strip(
+        view.labels,
+        [StripHead(look_name(view.trace, head), look_pattern(view.trace, head)) for head in heads],
+        query=get_focus().query,
+        # Each page's strip starts from the focus: a step that a change of page has cut off is not taken up there.
+        revision=f"{view.revision} {st.session_state.page}",
+        key="strip",
+        on_change=_stepped,
+        titles=[f"{token.label} — id {token.id}, bytes {token.bytes.hex(' ').upper()}" for token in view.tokens],
+        hover=hover,
+    )
+    write_url()
+    if cell_left(get_focus().query):
+        st.rerun()  # the words about the cell stand outside the part of the page that a step draws again
+    return get_focus()
+
+
+def _chooser_row(focus: Focus, view: View | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.session_state.model_box = focus.model
+        st.selectbox(
+            "Model",
+            model_names(),
+            key="model_box",
+            on_change=lambda: set_focus(get_focus().with_model(st.session_state.model_box)),
+            width=190,
+        )
+        if view is not None:
+            _one_of(
+                "Layer",
+                view.model.config.n_layers,
+                focus.head[0],
+                key="first_layer",
+                on_change=lambda: set_focus(get_focus().with_head(layer=st.session_state.first_layer)),
+            )
+            _one_of(
+                "Head",
+                view.model.config.n_heads,
+                focus.head[1],
+                key="first_head",
+                on_change=lambda: set_focus(get_focus().with_head(head=st.session_state.first_head)),
+            )
+        st.session_state.start_box = focus.start_token
+        st.toggle(
+            "Start token",
+            key="start_box",
+            on_change=lambda: set_focus(get_focus().with_start_token(st.session_state.start_box)),
+            disabled=view is not None and view.model.tokenizer.start_id is None,
+            help="Put GPT-2's start token in front. Many heads rest on the first token when they have nothing to do.",
+        )
+        if view is not None:
+            take_away(view)
+
+
+def _one_of(label: str, n: int, value: int, *, key: str, on_change: Callable[[], None]) -> None:
+    st.session_state[key] = value
+    if n <= _MOST_BUTTONS:
+        st.segmented_control(label, range(n), required=True, key=key, on_change=on_change)
+    else:
+        st.selectbox(label, range(n), key=key, on_change=on_change, width=110)
+
+
+def _examples() -> None:
+    with st.container(horizontal=True, gap="small", key="examples"):
+        for number, example in enumerate(EXAMPLES):
+            st.button(
+                example.title,
+                key=f"example_{number}",
+                help=f"{example.shows} ({head_name(example.head)})",
+                on_click=show_example,
+                args=(example,),
+                type="tertiary",
+            )
+
+
+def _about(view: View) -> None:
+    """What the example on show is there for, and what the embedded model is."""
+    if view.model.source != "embedded":
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="about"):
+        for example in EXAMPLES:
+            if example.text == view.focus.text:
+                st.caption(f"**{head_name(example.head)}**: {as_text(example.shows)}", width="content")
+        st.caption(f"{as_text(view.model.name)} is a small GPT-2 trained for this app.", width="content")
+        st.page_link("viz/pages/models/page.py", label="Its card, and how to open GPT-2 itself", width="content")
+
+
+def _show_notices() -> None:
+    for notice in take_notices():
+        st.warning(as_text(notice))
+
+
+def _typed() -> None:
+    typed = st.session_state.sentence_box.typed
+    if isinstance(typed, dict) and isinstance(typed.get("text"), str):
+        type_text(typed["text"])
+
+
+def _stepped() -> None:
+    query = chosen_query("strip")
+    if query is not None:
+        set_focus(get_focus().with_query(query))

@@ -1,0 +1,99 @@
+"""Take it with you: all that the model computed on the text, as one file."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from functools import partial
+
+import streamlit as st
+
+from model.trace.file import PARTS, USUAL_PARTS, Contents, contents_of, megabytes, write_trace
+from model.trace.turns import ANYONE, Turns
+from viz.figures.export import file_name
+from viz.state.session import View, turns
+from viz.text.markdown import as_text
+
+MOST_BYTES = 100_000_000
+"""A larger file is not passed through the browser: it would lie in this app's memory on the way."""
+_LONGEST_TEXT = 300  # characters of a text that are still written into a command
+_PART_NAMES = {
+    "patterns": "Scores and weights",
+    "mlp": "MLP, hidden values",
+    "logits": "Logits",
+    "result": "Each head's result",
+}
+
+
+@st.fragment
+def take_away(view: View) -> None:
+    """A small menu with the trace of the view's text as a file: made only when asked for, its size said first."""
+    menu = st.popover(
+        "Take it with you", icon=":material/download:", type="tertiary", key="take_away", on_change="rerun"
+    )
+    if menu.open:
+        with menu:
+            _trace_menu(view)
+
+
+def _trace_menu(view: View) -> None:
+    st.markdown(
+        "**The whole trace of this text in one file**: embeddings, residual stream, q, k, v and z of every head, what "
+        "attention and MLP add, by TransformerLens’ names, as fp32 in `.safetensors`."
+    )
+    trace = view.trace
+    without = contents_of(trace, parts=()).nbytes
+
+    def named(part: str) -> str:
+        return f"{_PART_NAMES[part]}, {megabytes(contents_of(trace, parts=[part]).nbytes - without)}"
+
+    parts = st.pills(
+        "Large parts",
+        list(PARTS),
+        selection_mode="multi",
+        default=list(USUAL_PARTS),
+        format_func=named,
+        key="trace_parts",
+        persist_state="session",
+    )
+    contents = contents_of(trace, parts=parts)
+    size = megabytes(contents.nbytes)
+    if contents.nbytes <= MOST_BYTES:
+        name = file_name("trace", [view.model.name.removeprefix("headlight-")])
+        st.download_button(
+            f"Trace, {size}",
+            data=partial(_file, contents, view, turns()),
+            file_name=f"{name}.safetensors",
+            mime="application/octet-stream",
+            icon=":material/download:",
+            key="trace_file",
+            on_click="ignore",
+        )
+        st.caption("Or, in Headlight’s folder, with a command:")
+    else:
+        st.warning(
+            f"{size} in all: more than the {megabytes(MOST_BYTES)} that go through the browser. Leave parts out, or "
+            "write the file with this command in Headlight’s folder:"
+        )
+    st.code(command(view, parts), language="sh", wrap_lines=True)
+    if view.model.source == "folder":
+        st.caption(f"{as_text(view.model.name)} stands for the path of the model’s folder.")
+
+
+def command(view: View, parts: list[str]) -> str:
+    """The command that writes the same file. A folder is called by its name: where it lies is this machine's affair."""
+    long = len(view.focus.text) > _LONGEST_TEXT
+    words = [".venv/bin/python", "-m", "model", "trace", "-" if long else view.focus.text, "--model", view.model.name]
+    words += [f"--no-{part}" for part in USUAL_PARTS if part not in parts]
+    words += [f"--{part}" for part in PARTS if part in parts and part not in USUAL_PARTS]
+    words += ["--start-token"] if view.focus.start_token and view.model.tokenizer.start_id is not None else []
+    words += ["--out", "trace.safetensors"]
+    return shlex.join(words) + (" < text.txt" if long else "")
+
+
+def _file(contents: Contents, view: View, queue: Turns) -> bytes:
+    file = io.BytesIO()
+    with queue.turn(ANYONE) as turn:
+        between = partial(queue.give_way, turn)
+        write_trace(file, contents, model=view.model.name, tokens=view.tokens, between=between)
+    return file.getvalue()
