@@ -14,6 +14,6 @@ from gettext import ngettext
 __all__ = ["N_", "_", "ngettext"]
 
 
-def N_(message: str) -> str:  # noqa: N802 - the name by which gettext's tools know it
+def N_(message: str) -> str:
     """`message` itself, marked to be collected."""
     return message
