@@ -10,8 +10,9 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from viz.figures.data import axis_table, with_data
-from viz.figures.labels import cell_number, plain, share_text, shorten, text_width, tick_indices, token_axis
+from viz.figures.labels import cell_number, share_text, shorten, text_width, tick_indices, token_axis
 from viz.figures.look import base_layout
+from viz.text.plotly import plain
 from viz.theme import Theme, mix
 
 MIN_WIDTH, TICK_WIDTH = 340, 12

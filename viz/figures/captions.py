@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from viz.figures.labels import axis_ticks, plain, short_number, text_width
+from viz.figures.labels import axis_ticks, short_number, text_width
 from viz.figures.panels import (
     AXIS_LINE,
     BOTTOM,
@@ -25,6 +25,7 @@ from viz.figures.panels import (
     row_ticks,
 )
 from viz.figures.scales import to_segment
+from viz.text.plotly import plain
 from viz.theme import Theme
 
 LEGEND_STEPS = 24

@@ -10,9 +10,10 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from viz.figures.data import Table, with_data
-from viz.figures.labels import plain, short_number, shorten, text_width
+from viz.figures.labels import short_number, shorten, text_width
 from viz.figures.look import base_layout
 from viz.figures.next_token import share
+from viz.text.plotly import plain
 from viz.theme import Theme
 
 _ROW, _TITLE, _BOTTOM = 34, 46, 30

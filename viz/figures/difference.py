@@ -12,11 +12,12 @@ from jaxtyping import Float, Int
 from viz.figures.clicks import Cell
 from viz.figures.data import panels_table, with_data
 from viz.figures.frames import frame
-from viz.figures.labels import Axis, hover_name, number_axis, plain, position_label
+from viz.figures.labels import Axis, hover_name, number_axis, position_label
 from viz.figures.matrices import MASKED_HOVER
 from viz.figures.panels import ROW_WIDTH, Panel
 from viz.figures.strips import FRAMED_STRIP, STRIP_HEIGHT
 from viz.figures.tiles import tile_figure
+from viz.text.plotly import plain
 from viz.theme import Theme
 
 DISTANCE_WIDTH, DISTANCE_ROOM = 100, 170

@@ -1,6 +1,5 @@
 """Token labels as plotly shows them: as typed, short enough, and never so many that they overlap.
 
-plotly reads `<b>`, `&amp;` and the like in any text as markup; `plain` makes a text show exactly as it stands.
 Positions are shown from 1, as in the article; arrays count from 0.
 """
 
@@ -13,19 +12,13 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from viz.text.plotly import plain
+
 TICK_CHARACTERS = 14
 HOVER_CHARACTERS = 40
 ELLIPSIS = "…"
-_RIGHT_TO_LEFT = {"R", "AL", "AN", "RLE", "RLO", "LRE", "LRO", "RLI", "LRI", "FSI", "PDI", "PDF"}
 _ROUND_STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
 _BINARY_STEPS = tuple(2**i for i in range(13))
-_SHOWN = {
-    **dict.fromkeys((*range(0x80, 0xA0), *range(0xD800, 0xE000)), "\ufffd"),
-    **{code: chr(0x2400 + code) for code in range(0x20)},
-    **{ord(character): shown for character, shown in {"\n": "⏎", "\x7f": "␡"}.items()},
-    **{ord(character): escaped for character, escaped in {"&": "&amp;", "<": "&lt;", ">": "&gt;"}.items()},
-}
-"""What stands for a character that plotly would not show as it is."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +59,6 @@ def number_axis(title: str, n: int, *, first: int = 0) -> Axis:
 def word_axis(title: str, words: Sequence[str]) -> Axis:
     """Words instead of numbers: the rows of a list of vectors."""
     return Axis(title, tuple(plain(shorten(word)) for word in words), tuple(plain(word) for word in words))
-
-
-def plain(text: str) -> str:
-    """`text` so that plotly shows it as it stands: markup escaped, control characters visible, direction kept apart."""
-    shown = text.translate(_SHOWN)
-    if any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in shown):
-        return f"\u2068{shown}\u2069"  # first-strong isolate: the number before a right-to-left token stays before it
-    return shown
 
 
 def shorten(text: str, limit: int = TICK_CHARACTERS) -> str:

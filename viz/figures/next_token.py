@@ -11,8 +11,9 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from viz.figures.data import Table, numbers, with_data
-from viz.figures.labels import plain, shorten, text_width
+from viz.figures.labels import shorten, text_width
 from viz.figures.look import base_layout
+from viz.text.plotly import plain
 from viz.theme import Theme
 
 _BAR_HEIGHT, _TITLE, _RIGHT = 19, 46, 8

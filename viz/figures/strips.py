@@ -8,9 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz.figures.labels import Axis, number_axis, plain
+from viz.figures.labels import Axis, number_axis
 from viz.figures.panels import ROW_WIDTH, Panel
 from viz.figures.tiles import tile_figure
+from viz.text.plotly import plain
 from viz.theme import Theme
 
 STRIP_HEIGHT = 22

@@ -10,10 +10,11 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from viz.figures.bars import BAR_WIDTH, MIN_SLOTS, NUMBERED_KEYS, least_width
-from viz.figures.labels import Axis, plain, shorten, text_width, tick_indices, token_axis
+from viz.figures.labels import Axis, shorten, text_width, tick_indices, token_axis
 from viz.figures.look import base_layout
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
+from viz.text.plotly import plain
 from viz.theme import Theme
 
 HEIGHT = 190

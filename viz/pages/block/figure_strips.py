@@ -14,10 +14,11 @@ from jaxtyping import Float, Int
 from viz.figures.blocks import MAX_CELLS, strongest
 from viz.figures.data import Table, numbers, with_data
 from viz.figures.frames import frame
-from viz.figures.labels import Axis, number_axis, part_of, plain, token_axis
+from viz.figures.labels import Axis, number_axis, part_of, token_axis
 from viz.figures.panels import Panel
 from viz.figures.strips import STRIP_HEIGHT
 from viz.figures.tiles import tile_figure
+from viz.text.plotly import plain
 from viz.theme import Theme
 
 LONGEST_ROW = 256

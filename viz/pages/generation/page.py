@@ -7,7 +7,7 @@ import streamlit as st
 
 from model.logits.sampling import Choice, Sampling, choose, ranking, shortlist, top
 from viz.components.token_strip import StripHead, chosen_query, token_strip
-from viz.figures.labels import hover_name, plain, shorten
+from viz.figures.labels import hover_name, shorten
 from viz.figures.next_token import next_token_bars
 from viz.pages.generation.controls import SETTINGS, sampling_controls, writing_controls, written_text
 from viz.pages.generation.figures import cache_stack, shown_tokens
@@ -34,6 +34,7 @@ from viz.shell.charts import chart
 from viz.shell.shell import open_view, theme
 from viz.state.focus import head_name
 from viz.state.session import View, get_focus, let_draw, write_url
+from viz.text.plotly import plain
 
 N_BARS = 20
 STRIP = "writing_strip"

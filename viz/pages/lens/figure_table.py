@@ -12,8 +12,9 @@ from jaxtyping import Float, Int
 from viz.figures.change import short_share
 from viz.figures.data import Table, with_data
 from viz.figures.frames import frame
-from viz.figures.labels import plain, shorten, text_width
+from viz.figures.labels import shorten, text_width
 from viz.figures.look import base_layout
+from viz.text.plotly import plain
 from viz.theme import Theme, colour_at, ink_on
 
 _LENS_ROW, _LENS_TOP = 30, 44

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from model.heads.effects import entropy_bits, log_probabilities
 from model.logits.direct import DirectLogits, direct_logits
 from model.logits.sampling import ranking, top
-from viz.figures.labels import hover_name, plain, shorten
+from viz.figures.labels import hover_name, shorten
 from viz.pages.lens.figure_contributions import head_contributions, other_contributions
 from viz.pages.lens.figure_table import lens_table
 from viz.shell.charts import chart
@@ -21,6 +21,7 @@ from viz.state.session import View, get_focus
 from viz.state.settings import choice, token_id
 from viz.text.markdown import as_text
 from viz.text.numbers import difference_text
+from viz.text.plotly import plain
 
 N_GUESSES, N_OFFERED, N_NAMED = 5, 40, 3
 TOP_GUESS = -1  # in place of a token's id: whichever token the model holds most likely

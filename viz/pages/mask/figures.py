@@ -10,19 +10,12 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from viz.figures.frames import frame
-from viz.figures.labels import (
-    hover_name,
-    plain,
-    position_label,
-    shorten,
-    text_width,
-    tick_indices,
-    token_axis,
-)
+from viz.figures.labels import hover_name, position_label, shorten, text_width, tick_indices, token_axis
 from viz.figures.look import CLEAR, base_layout
 from viz.figures.matrices import MASKED_HOVER, weights_panel
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
+from viz.text.plotly import plain
 from viz.theme import Theme, mix
 
 NUMBERED_TOKENS = 12

@@ -17,10 +17,11 @@ from jaxtyping import Bool, Float
 from viz.figures.blocks import Blocks, to_blocks
 from viz.figures.data import Table, numbers, with_data
 from viz.figures.frames import frame, veil
-from viz.figures.labels import plain, position_label, share_text, text_width
+from viz.figures.labels import position_label, share_text, text_width
 from viz.figures.look import base_layout
 from viz.figures.panels import ROW_WIDTH
 from viz.figures.scales import composite_scale, to_segment, value_range
+from viz.text.plotly import plain
 from viz.theme import Theme, mix
 
 MOST_PATHS = 16

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import plotly.graph_objects as go
 
 from viz.figures.blocks import MAX_CELLS
-from viz.figures.labels import plain
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
+from viz.text.plotly import plain
 from viz.theme import Theme
 
 NUMBER_WIDTH = 84

@@ -1,0 +1,26 @@
+"""Typed text inside a plotly figure: no tag, entity or control character of it is interpreted."""
+
+from __future__ import annotations
+
+import pytest
+
+from viz.text.plotly import plain
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ("<b>x</b>", "&lt;b&gt;x&lt;/b&gt;"),
+        ("&amp;", "&amp;amp;"),
+        ("<br>", "&lt;br&gt;"),
+        ('<a href="x">', '&lt;a href="x"&gt;'),
+        ("%{y}", "%{y}"),
+        ("a\nb\tc\x00", "a⏎b␉c␀"),
+        ("\ud800", "\ufffd"),
+        ("שלום", "\u2068שלום\u2069"),
+        ("·it", "·it"),
+    ],
+)
+def test_text_shows_as_typed(typed, sent):
+    assert plain(typed) == sent
+    sent.encode()  # a browser can be sent it
