@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 
 import streamlit as st
@@ -10,46 +11,35 @@ from viz.components.address import keep_history
 from viz.components.plot import fetch_library
 from viz.components.theme_change import follow_theme
 from viz.garbage import spare_the_collector
+from viz.registry import PAGES, page_at
 from viz.state.link import follow_address
+from viz.text.catalogue import _
 
 HERE = Path(__file__).parent
 
 
-def tab_title(page: str) -> str:
-    """What the browser's tab and history call a page."""
-    return f"{page} – Headlight"
+def tab_title(title: str) -> str:
+    """What the browser's tab and history call the page with this title."""
+    return f"{title} – Headlight"
 
 
 st.set_page_config(page_icon=HERE / "assets" / "icon.svg", layout="wide")
 follow_address()
 st.html(HERE / "assets" / "style.css")
-pages = [
-    st.Page("viz/pages/attention/page.py", title="Attention", default=True),
-    st.Page("viz/pages/three_steps/page.py", title="Three steps", url_path="steps"),
-    st.Page("viz/pages/mask/page.py", title="Mask", url_path="mask"),
-    st.Page("viz/pages/generation/page.py", title="One token at a time", url_path="generation"),
-    st.Page("viz/pages/block/page.py", title="Inside a block", url_path="block"),
-    st.Page("viz/pages/compare/page.py", title="Compare heads", url_path="compare"),
-    st.Page("viz/pages/two_sentences/page.py", title="Two sentences", url_path="sentences"),
-    st.Page("viz/pages/heads/page.py", title="All heads", url_path="heads"),
-    st.Page("viz/pages/change/page.py", title="Change heads", url_path="change"),
-    st.Page("viz/pages/lens/page.py", title="Logit lens", url_path="lens"),
-    st.Page("viz/pages/weights/page.py", title="Weights", url_path="weights"),
-    st.Page("viz/pages/models/page.py", title="Models", url_path="models"),
-]
-page = st.navigation(pages, position="top")
+chosen = st.navigation([page.entry for page in PAGES.values()], position="top")
+page = page_at(chosen.url_path)
 st.set_page_config(page_title=tab_title(page.title))
-# This much is on the screen before torch is imported.
-st.html(
-    '<div class="masthead"><h1>Headlight</h1><p>See what each attention head of GPT-2 does to your words, after Jay '
-    "Alammar's article “The Illustrated GPT-2”.</p></div>"
+# The first text is on the screen before torch is imported.
+about = _(
+    "See what each attention head of GPT-2 does to your words, after Jay Alammar's article “The Illustrated GPT-2”."
 )
+st.html(f'<div class="masthead"><h1>Headlight</h1><p>{escape(about, quote=False)}</p></div>')
 with st.container(key="unseen"):
-    keep_history({tab_title(one.title): one.url_path for one in pages}, key="history")
+    keep_history({tab_title(one.title): one.path for one in PAGES.values()}, key="history")
     follow_theme(key="theme")
     fetch_library(key="fetch_library")  # while torch is imported
-from viz.shell.shell import sentence  # noqa: E402 - imports torch, so not before the first text is on the screen
+from viz.shell.shell import sentence  # noqa: E402 - imports torch: not before the first text
 
-sentence(page.title)
-page.run()
+sentence(page.id)
+chosen.run()
 spare_the_collector()

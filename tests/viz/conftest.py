@@ -16,6 +16,7 @@ from model.files import checkpoint
 from model.network.config import GPT2Config
 from model.network.gpt2 import GPT2
 from tests.models import make_config, random_network, write_checkpoint
+from tests.viz.navigation import go_to
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,10 +64,7 @@ def open_app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, checkpoints: Path)
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
         for name, value in params.items():
             app.query_params[name] = value
-        if page is None:
-            return app.run()
-        # Streamlit knows all pages after a first run: on Models, since nothing is drawn there.
-        return app.switch_page("viz/pages/models/page.py").run().switch_page(f"viz/pages/{page}/page.py").run()
+        return go_to(app, page) if page else app.run()
 
     yield open_with
     st.cache_resource.clear()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from model.changes.interventions import Changes
+from viz.registry import PAGES
 from viz.state.changes import fit_changes, get_changes, in_words, restore_all
 from viz.state.session import View
 
-CHANGE_PAGE = "Change heads"
+CHANGE_PAGE = "change"
 
 
 def fit_to_view(view: View) -> Changes:
@@ -35,5 +36,5 @@ def change_marks() -> None:
             width="content",
         )
         if not here:
-            st.page_link("viz/pages/change/page.py", label="Change heads", width="content")
+            st.page_link(PAGES[CHANGE_PAGE].entry, width="content")
         st.button("Switch everything back on", key="restore_all", on_click=restore_all, type="tertiary")

@@ -9,6 +9,7 @@ import streamlit as st
 from model.errors import HeadlightError
 from viz.components.sentence_box import sentence_box
 from viz.components.token_strip import StripHead, chosen_query, token_strip
+from viz.registry import PAGES
 from viz.shell.change_marks import change_marks, fit_to_view
 from viz.shell.looks import look_name, look_pattern
 from viz.shell.matrices import cell_left
@@ -27,7 +28,7 @@ from viz.state.session import (
     type_text,
     write_url,
 )
-from viz.state.settings import Room, Setting, close_settings, open_settings
+from viz.state.settings import Room, close_settings, open_settings
 from viz.text.markdown import as_text
 from viz.theme import Theme, theme_for
 
@@ -40,9 +41,9 @@ def theme() -> Theme:
     return theme_for(st.context.theme.type)
 
 
-def sentence(page: str) -> None:
+def sentence(page_id: str) -> None:
     """Draw the sentence box. The app draws it above every page, so that no change of page can lose what was typed."""
-    st.session_state.page = page
+    st.session_state.page = page_id
     close_settings()
     sentence_box(
         get_focus().text,
@@ -53,10 +54,10 @@ def sentence(page: str) -> None:
     )
 
 
-def open_view(settings: Sequence[Setting] = ()) -> View | None:
+def open_view() -> View | None:
     """Draw examples and choosers; the view they choose, or None (and why) if there is nothing to show.
 
-    `settings` are the page's own: once this has been called, the session has a value for each.
+    Once this has been called, the session has a value for each of the page's own settings.
     """
     _examples()
     choosers = st.container(key="choosers")
@@ -72,7 +73,7 @@ def open_view(settings: Sequence[Setting] = ()) -> View | None:
     with choosers:
         _chooser_row(view.focus, view)
     fit_to_view(view)
-    _open(settings, view)
+    _open_settings(view)
     change_marks()
     _about(view)
     _show_notices()
@@ -85,10 +86,12 @@ def open_view(settings: Sequence[Setting] = ()) -> View | None:
     return view
 
 
-def _open(settings: Sequence[Setting], view: View) -> None:
+def _open_settings(view: View) -> None:
     config = view.model.config
     room = Room(len(view.tokens), config.d_vocab, config.n_layers, config.n_heads)
-    st.session_state.setdefault("notices", []).extend(open_settings(settings, room, view.revision))
+    st.session_state.setdefault("notices", []).extend(
+        open_settings(PAGES[st.session_state.page].settings, room, view.revision)
+    )
 
 
 def strip(view: View, heads: Sequence[Head], *, hover: bool = False) -> Focus:
@@ -180,7 +183,7 @@ def _about(view: View) -> None:
             if example.text == view.focus.text:
                 st.caption(f"**{head_name(example.head)}**: {as_text(example.shows)}", width="content")
         st.caption(f"{as_text(view.model.name)} is a small GPT-2 trained for this app.", width="content")
-        st.page_link("viz/pages/models/page.py", label="Its card, and how to open GPT-2 itself", width="content")
+        st.page_link(PAGES["models"].entry, label="Its card, and how to open GPT-2 itself", width="content")
 
 
 def _show_notices() -> None:

@@ -34,7 +34,7 @@ CACHE_VARIABLE = "HEADLIGHT_TRACE_CACHE_MB"
 _DEFAULT_CACHE_MB = 512
 DRAW_SECONDS = 0.2
 """What a browser takes to draw a page's charts, at most a little more."""
-TWO_SENTENCES = "Two sentences"
+TWO_SENTENCES = "two_sentences"
 """The page that shows the second text."""
 COUNTED_IN = "counted_in"
 """The session's name for the tokens, as bytes, in which the focus's query is counted: those of the view before."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from model.files.checkpoint import EMBEDDED
 from tests.viz.decode import charts
+from viz.registry import PAGES
 
-PAGES = sorted(path.parent.name for path in (Path(__file__).parents[3] / "viz" / "pages").glob("*/page.py"))
 MARKUP = "<>&$*_`[]()!|~:#\\{}=^-+.\"'"
 STRANGE = "\0\n\r\t\x1b\u00ad\u0301\u200b\u200d\u202e\u2028\ufeff\ufffd\ud800🏳️‍🌈👩漢字مرحبا"
 TEXT = st.text(max_size=24) | st.text(st.sampled_from(MARKUP + STRANGE + "ab "), max_size=24)

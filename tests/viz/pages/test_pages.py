@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from model.files.checkpoint import EMBEDDED, load_model
 from model.trace.trace import run_trace
 from tests.viz.decode import charts, panel_values, strip_data
+from tests.viz.navigation import go_to
 from viz.state.examples import EXAMPLES
 
 OpenApp = Callable[..., AppTest]
@@ -231,7 +232,7 @@ def test_the_view_is_kept_from_page_to_page(open_app: OpenApp) -> None:
     app = open_app(text=TEXT, layer="3", head="2", query="4", compare="L1H1")
     before = dict(app.query_params)
     for page in ("compare", "models", "attention"):
-        app.switch_page(f"viz/pages/{page}/page.py").run()
+        go_to(app, page)
         assert_fine(app)
         assert dict(app.query_params) == before
 

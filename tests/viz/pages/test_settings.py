@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 
 import pytest
 from hypothesis import given
@@ -11,6 +10,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from tests.viz.decode import charts
+from tests.viz.navigation import go_to
+from viz.registry import PAGES
 from viz.state.focus import Focus
 from viz.state.settings import Room, Setting
 
@@ -31,10 +32,7 @@ LINKS: list[tuple[str, dict[str, str]]] = [
     ("lens", {"token": "9", "less": "average"}),
     ("weights", {"statistic": "mean"}),
 ]
-WHERE = {"generation": "controls", "change": "later"}
-SETTINGS: dict[str, tuple[Setting, ...]] = {
-    page: import_module(f"viz.pages.{page}.{WHERE.get(page, 'page')}").SETTINGS for page in dict(LINKS)
-}
+SETTINGS = {page.id: page.settings for page in PAGES.values() if page.settings}
 EVERY = [setting for settings in SETTINGS.values() for setting in settings]
 EACH = st.sampled_from(EVERY)
 
@@ -82,11 +80,11 @@ def test_a_choice_is_in_the_link_of_its_page_alone_and_kept(open_app: OpenApp) -
     app.segmented_control(key="three_step").set_value("3 Sum").run()
     app.toggle(key="three_mask").set_value(False).run()
     assert told(app, "three_steps") == {"step": "3", "mask": "0"}
-    app.switch_page("viz/pages/mask/page.py").run()
+    go_to(app, "mask")
     assert told(app, "three_steps") == {}
-    app.switch_page("viz/pages/models/page.py").run()
+    go_to(app, "models")
     assert told(app, "three_steps") == {}
-    app.switch_page("viz/pages/three_steps/page.py").run()
+    go_to(app, "three_steps")
     assert told(app, "three_steps") == {"step": "3", "mask": "0"}
     assert set(charts(app)) == {"map", "sum"}
     app.segmented_control(key="three_step").set_value("1 Create q, k, v").run()

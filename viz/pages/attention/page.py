@@ -104,12 +104,8 @@ def head_section(view: View, reading: Reading) -> None:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view(SETTINGS)
+    view = open_view()
     if view is not None:
         reading = choose_reading(view)
         token_section(view, reading)
         head_section(view, reading)
-
-
-if __name__ == "__main__":
-    page()

@@ -125,10 +125,6 @@ def _go(step: str) -> None:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view(SETTINGS)
+    view = open_view()
     if view is not None:
         token_section(view)
-
-
-if __name__ == "__main__":
-    page()

@@ -12,8 +12,9 @@ from model.logits.sampling import probabilities, top
 from viz.figures.change import next_token_change
 from viz.figures.labels import hover_name
 from viz.figures.next_token import share
+from viz.pages.change import later
 from viz.pages.change.controls import head_switches, link_cutter
-from viz.pages.change.later import SETTINGS, bits_text, later_section
+from viz.pages.change.later import bits_text, later_section
 from viz.shell.charts import chart
 from viz.shell.shell import open_view, strip, theme
 from viz.shell.sure_guess import sure_guess
@@ -21,6 +22,7 @@ from viz.state.changes import get_changes, in_words
 from viz.state.session import View, changed_trace, get_focus
 from viz.text.markdown import as_text
 
+SETTINGS = later.SETTINGS
 N_TOKENS = 8
 
 
@@ -77,7 +79,7 @@ def next_token_part(view: View, changes: Changes, query: int) -> None:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view(SETTINGS)
+    view = open_view()
     if view is None:
         return
     changes = get_changes()
@@ -92,7 +94,3 @@ def page() -> None:
         "Only this page shows the changed pass; the model itself stays as it is. A head that is off still reads, but "
         "hands on zeros, or its mean over all positions of this text. Later layers are computed anew from that."
     )
-
-
-if __name__ == "__main__":
-    page()

@@ -133,10 +133,6 @@ def _shown(pairs: Sequence[Pair]) -> Pair | None:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view(SETTINGS)
+    view = open_view()
     if view is not None:
         compare_section(view)
-
-
-if __name__ == "__main__":
-    page()

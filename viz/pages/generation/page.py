@@ -9,7 +9,8 @@ from model.logits.sampling import Choice, Sampling, choose, ranking, shortlist, 
 from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.figures.labels import hover_name, shorten
 from viz.figures.next_token import next_token_bars
-from viz.pages.generation.controls import SETTINGS, sampling_controls, writing_controls, written_text
+from viz.pages.generation import controls
+from viz.pages.generation.controls import sampling_controls, writing_controls, written_text
 from viz.pages.generation.figures import cache_stack, shown_tokens
 from viz.pages.generation.state import (
     Reading,
@@ -36,6 +37,7 @@ from viz.state.focus import head_name
 from viz.state.session import View, get_focus, let_draw, write_url
 from viz.text.plotly import plain
 
+SETTINGS = controls.SETTINGS
 N_BARS = 20
 STRIP = "writing_strip"
 TICK_SECONDS = 0.1
@@ -190,11 +192,7 @@ def next_token_part(text: View, position: int, choice: Choice, sampling: Samplin
 
 def page() -> None:
     """Draw the page."""
-    view = open_view(SETTINGS)
+    view = open_view()
     if view is not None:
         ticking = get_writing(view).left > 0
         st.fragment(iteration_section, run_every=TICK_SECONDS if ticking else None)(view, ticking)
-
-
-if __name__ == "__main__":
-    page()

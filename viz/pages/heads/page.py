@@ -19,6 +19,7 @@ from viz.pages.heads.find import SETTINGS as FIND_SETTINGS
 from viz.pages.heads.find import finder
 from viz.pages.heads.measures import SETTINGS as MEASURE_SETTINGS
 from viz.pages.heads.measures import measures_section
+from viz.registry import PAGES
 from viz.shell.charts import chart
 from viz.shell.shell import open_view, strip, theme
 from viz.state.changes import get_changes
@@ -28,7 +29,7 @@ from viz.state.session import View, at_the_model, get_focus, set_focus
 from viz.state.settings import switch
 
 GRID = "head_grid"
-_OPENS = {"open": "viz/pages/attention/page.py", "beside": "viz/pages/compare/page.py"}
+_OPENS = {"open": "attention", "beside": "compare"}
 _GO, _AGAIN = "heads_go", "heads_again"
 SETTINGS = (*FIND_SETTINGS, *MEASURE_SETTINGS, switch("heads_sheet", "sheet"))
 
@@ -133,8 +134,8 @@ def page() -> None:
     """Draw the page."""
     wish = st.session_state.pop(_GO, None)
     if wish is not None:
-        st.switch_page(_OPENS[wish])
-    view = open_view(SETTINGS)
+        st.switch_page(PAGES[_OPENS[wish]].entry)
+    view = open_view()
     if view is None:
         return
     grid_section(view)
@@ -168,7 +169,3 @@ def _show_from_list(layer: int, head: int) -> None:
     """The same from the part of the page that redraws alone: the rest has to follow."""
     _show(layer, head)
     st.session_state[_AGAIN] = True
-
-
-if __name__ == "__main__":
-    page()

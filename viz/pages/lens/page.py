@@ -185,10 +185,6 @@ def _strongest(heads: np.ndarray) -> str:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view(SETTINGS)
+    view = open_view()
     if view is not None:
         token_section(view)
-
-
-if __name__ == "__main__":
-    page()

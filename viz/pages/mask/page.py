@@ -242,14 +242,10 @@ def _two_digits(weights: Float[np.ndarray, " key"]) -> str:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view(SETTINGS)
+    view = open_view()
     if view is None:
         return
     token_section(view)
     examples_section(view.labels)
     matrices_section(view)
     printed_section()
-
-
-if __name__ == "__main__":
-    page()

@@ -139,7 +139,3 @@ def page() -> None:
         if _is_visitor_at_this_machine():
             open_folder()
     write_url()
-
-
-if __name__ == "__main__":
-    page()

@@ -285,10 +285,6 @@ def head_section(view: View) -> None:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view(SETTINGS)
+    view = open_view()
     if view is not None:
         steps_section(view)
-
-
-if __name__ == "__main__":
-    page()

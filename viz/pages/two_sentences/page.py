@@ -182,7 +182,3 @@ def page() -> None:
     rows = matrix_section(view, second, alignment)
     with token_place:
         token_section(view, second, alignment, rows)
-
-
-if __name__ == "__main__":
-    page()

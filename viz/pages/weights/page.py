@@ -140,13 +140,9 @@ def _matrices(reduced: dict[str, Reduced]) -> dict[str, Matrix]:
 
 def page() -> None:
     """Draw the page."""
-    view = open_view(SETTINGS)
+    view = open_view()
     if view is not None:
         token_section(view)
         table = parameter_table(view.model.network)
         matrices_section(view, table)
         table_section(view, table)
-
-
-if __name__ == "__main__":
-    page()

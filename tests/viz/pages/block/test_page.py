@@ -12,6 +12,7 @@ from model.files.checkpoint import EMBEDDED, load_model
 from model.steps.block import STEPS, block_steps
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import charts, panel_values
+from tests.viz.navigation import go_to
 from viz.pages.block.words import WORDS
 
 OpenApp = Callable[..., AppTest]
@@ -155,8 +156,8 @@ def test_step_and_zoom_survive_a_change_of_page(open_app: OpenApp) -> None:
     app = open_app("block", text=TEXT)
     choose(app, "mlp_pre").segmented_control(key="block_zoom").set_value("3 blocks").run()
     choose(app, "sum")  # has no zoom
-    app.switch_page("viz/pages/compare/page.py").run()
-    app.switch_page("viz/pages/block/page.py").run()
+    go_to(app, "compare")
+    go_to(app, "block")
     assert app.radio(key="block_step").value == "sum"
     assert choose(app, "qkv").segmented_control(key="block_zoom").value == "3 blocks"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,14 +14,15 @@ from model.heads.effects import kl_bits, pattern_shifts
 from model.logits.sampling import probabilities
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, charts, panel_values
+from tests.viz.navigation import go_to
 from viz.pages.change.later import MEAN, bits_text
+from viz.registry import PAGES
 from viz.shell import sure_guess
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
 HERE = {"text": TEXT, "layer": "1", "head": "2", "query": "5"}
 OFF = "Not in this model, so no longer switched off"
-PAGES = sorted(path.parent.name for path in (Path(__file__).parents[4] / "viz" / "pages").glob("*/page.py"))
 
 
 def traced(text: str = TEXT, changes: Changes = NO_CHANGES) -> Trace:
@@ -125,7 +125,7 @@ def test_where_the_model_is_sure_the_nearest_open_token_is_offered(
 def test_every_page_marks_what_is_changed_and_shows_the_unchanged_model(open_app: OpenApp) -> None:
     app = open_app(**HERE, off="L0H0:zero", cut="L1H2:5>2")
     for page in PAGES:
-        app.switch_page(f"viz/pages/{page}/page.py").run()
+        go_to(app, page)
         assert not app.exception, (page, app.exception)
         words = said(app)
         assert "L0H0 (zero); links cut: L1H2 5 → 2 (rows not renormalised)" in words, page

@@ -15,6 +15,7 @@ from model.logits.generation import written
 from model.logits.sampling import Sampling, choose, shortlist
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, charts, strip_data
+from tests.viz.navigation import go_to
 from viz.figures.blocks import strongest
 from viz.pages.generation.controls import TOP_K
 from viz.pages.generation.figures import cell_starts
@@ -162,7 +163,7 @@ def test_a_link_shows_what_was_written_and_keeps_it_on_all_pages(open_app: OpenA
     assert (len(link["written"].split(".")), link["at"]) == (1, "7")
     again = fine(open_app(**link))  # another page first
     assert params(again)["written"] == link["written"]
-    again = fine(again.switch_page("viz/pages/generation/page.py").run())
+    again = fine(go_to(again, "generation"))
     assert strip_data(again)["labels"] == strip_data(app)["labels"]
     assert "Iteration 7 of 7" in words(again)
     tampered = fine(open_app("generation", **link | {"written": "zzzzz"}))
@@ -257,7 +258,7 @@ def test_an_empty_text_asks_for_one(open_app: OpenApp) -> None:
 
 def test_the_settings_outlive_a_change_of_page(open_app: OpenApp) -> None:
     app = sampled(open_page(open_app), temperature=0.5, seed=7)
-    app.switch_page("viz/pages/attention/page.py").run()
-    app.switch_page("viz/pages/generation/page.py").run()
+    go_to(app, "attention")
+    go_to(app, "generation")
     assert fine(app).number_input(key="gen_seed").value == 7
     assert app.slider(key="gen_temperature").value == 0.5

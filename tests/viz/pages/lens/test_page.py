@@ -14,6 +14,7 @@ from model.logits.direct import direct_logits
 from model.logits.sampling import probabilities
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, charts, panel_values
+from tests.viz.navigation import go_to
 from viz.pages.lens.page import LESS_AVERAGE
 
 OpenApp = Callable[..., AppTest]
@@ -82,8 +83,8 @@ def test_another_token_and_less_the_average(open_app: OpenApp) -> None:
     app.session_state["focus"] = app.session_state["focus"].with_query(1).with_head(layer=0, head=4)
     fine(app.run())
     assert app.selectbox(key="lens_token").value == token  # it stays, whatever is likely at another position
-    app.switch_page("viz/pages/mask/page.py").run()
-    app.switch_page("viz/pages/lens/page.py").run()
+    go_to(app, "mask")
+    go_to(app, "lens")
     assert app.selectbox(key="lens_token").value == token
     assert app.segmented_control(key="lens_shown").value == LESS_AVERAGE
     app.selectbox(key="model_box").set_value("tiny").run()

@@ -12,6 +12,7 @@ from model.files.checkpoint import EMBEDDED, load_model
 from model.steps import masking
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, charts, panel_values, strip_data
+from tests.viz.navigation import go_to
 from viz.pages.mask.page import INFINITY, SUBTRACTED, percent, row_in_words
 
 OpenApp = Callable[..., AppTest]
@@ -160,8 +161,8 @@ def test_every_head_and_another_model(open_app: OpenApp) -> None:
 
 def test_the_mask_value_survives_a_change_of_page(open_app: OpenApp) -> None:
     app = choose(open_app("mask", text=TEXT), "mask_value", SUBTRACTED)
-    app.switch_page("viz/pages/compare/page.py").run()
-    app.switch_page("viz/pages/mask/page.py").run()
+    go_to(app, "compare")
+    go_to(app, "mask")
     assert_fine(app)
     assert app.segmented_control(key="mask_value").value == SUBTRACTED
 

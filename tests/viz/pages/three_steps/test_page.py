@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from model.files.checkpoint import EMBEDDED, load_model
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, charts, panel_values, strip_data
+from tests.viz.navigation import go_to
 from viz.pages.three_steps.page import MOST_ROWS
 
 OpenApp = Callable[..., AppTest]
@@ -134,8 +135,8 @@ def test_step_3_adds_up_to_the_models_own_z(open_app: OpenApp, mask: bool) -> No
 
 def test_step_and_mask_are_kept_from_page_to_page(open_app: OpenApp) -> None:
     app = open_step(open_app, STEPS[1], mask=False)
-    app.switch_page("viz/pages/compare/page.py").run()
-    app.switch_page("viz/pages/three_steps/page.py").run()
+    go_to(app, "compare")
+    go_to(app, "three_steps")
     assert_fine(app)
     assert app.segmented_control(key="three_step").value == STEPS[1]
     assert app.toggle(key="three_mask").value is False

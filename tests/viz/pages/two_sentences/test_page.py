@@ -14,6 +14,7 @@ from model.files.checkpoint import EMBEDDED, load_model
 from model.logits.sampling import probabilities
 from model.trace.trace import run_trace
 from tests.viz.decode import array, charts, panel_values
+from tests.viz.navigation import go_to
 from viz.state import session
 from viz.state.examples import EXAMPLES, PAIRS
 from viz.state.focus import Focus
@@ -104,8 +105,8 @@ def test_the_first_example_and_each_text_of_a_pair_open_beside_their_partner(ope
     assert strips(app)[1]["labels"] == labels_of(pair.second)
     app.button(key="copy_first").click().run()
     assert second_of(app) == pair.first  # asked for, so it stays
-    app.switch_page("viz/pages/change/page.py").run()
-    assert second_of(app.switch_page("viz/pages/two_sentences/page.py").run()) == pair.first
+    go_to(app, "change")
+    assert second_of(go_to(app, "two_sentences")) == pair.first
     assert second_of(open_app("two_sentences", text=pair.second)) == pair.first
     assert second_of(open_app("two_sentences", text=pair.first, second=FIRST)) == FIRST
 
@@ -119,9 +120,9 @@ class State(dict[str, Any]):
 @pytest.mark.parametrize(
     ("page", "suggested", "kept"),
     [
-        ("Attention", "its partner", False),
-        ("Two sentences", "its partner", True),  # not under the hands of who looks at it
-        ("Attention", None, True),  # somebody's choice
+        ("attention", "its partner", False),
+        ("two_sentences", "its partner", True),  # not under the hands of who looks at it
+        ("attention", None, True),  # somebody's choice
     ],
 )
 def test_a_partner_that_nobody_asked_for_goes_with_its_text(
@@ -132,7 +133,7 @@ def test_a_partner_that_nobody_asked_for_goes_with_its_text(
     monkeypatch.setattr(session.st, "session_state", state)
     session.type_text(FIRST)
     assert state["focus"].second == ("its partner" if kept else None)
-    state["page"] = "Attention"
+    state["page"] = "attention"
     session.type_text(SECOND)
     assert state["focus"].second == ("its partner" if kept else None)
 

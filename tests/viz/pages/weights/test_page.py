@@ -15,6 +15,7 @@ from model.network.gpt2 import GPT2
 from model.network.parameters import parameter_table, reduced_block, reduced_embeddings
 from tests.models import make_config, random_network, write_checkpoint
 from tests.viz.decode import array, charts, strip_data
+from tests.viz.navigation import go_to
 from viz.pages.weights.page import STATISTICS
 
 OpenApp = Callable[..., AppTest]
@@ -102,8 +103,8 @@ def test_the_articles_sum_stands_beside_the_right_one(open_app: OpenApp) -> None
 def test_the_chosen_statistic_outlives_a_change_of_page_and_model(open_app: OpenApp) -> None:
     app = open_app("weights", text=TEXT, layer="0")
     statistic_control(app).set_value("mean").run()
-    app.switch_page("viz/pages/attention/page.py").run()
-    app.switch_page("viz/pages/weights/page.py").run()
+    go_to(app, "attention")
+    go_to(app, "weights")
     app.selectbox(key="model_box").set_value("tiny").run()
     assert_weights(app, random_network(make_config()), 0, "mean")
     assert "2 layers" not in words(app)
