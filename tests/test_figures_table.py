@@ -36,6 +36,7 @@ from viz.pages.three_steps import figure_steps as three_steps
 from viz.pages.three_steps.figure_map import steps_map
 from viz.pages.weights import figure_weights as weights
 from viz.pages.weights.figure_stack import stack_diagram
+from viz.registry import PAGES
 from viz.theme import LIGHT
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,11 +73,7 @@ def test_every_figure_has_one_row() -> None:
 
 
 def test_every_page_is_in_the_navigation_under_its_title() -> None:
-    titles = {}
-    for node in ast.walk(ast.parse((ROOT / "app.py").read_text("utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "Page":
-            title = next(word.value for word in node.keywords if word.arg == "title")
-            titles[ast.literal_eval(node.args[0])] = ast.literal_eval(title)
+    titles = {f"viz/pages/{page.id}/page.py": page.title for page in PAGES.values()}
     assert {row.file: row.page for row in ROWS}.items() <= titles.items()
 
 
