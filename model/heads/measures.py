@@ -35,11 +35,11 @@ def first_token_score(pattern: Float[Array, "*heads query key"]) -> Float[Array,
     return _mean(pattern[..., 1:, 0])
 
 
-def entropy_bits(pattern: Float[Array, "*heads query key"]) -> Float[Array, "*heads"]:
+def mean_entropy(pattern: Float[Array, "*heads query key"]) -> Float[Array, "*heads"]:
     """Mean Shannon entropy of a query's weights, in bits, without the first query.
 
     0 if every query looks at one token only; at most the mean of log2(1), log2(2), .. of the keys that each query sees
-    (weights spread evenly). `2 ** entropy_bits` is the effective number of tokens. Source: Shannon 1948.
+    (weights spread evenly). `2 ** mean_entropy` is the effective number of tokens. Source: Shannon 1948.
     """
     weights = pattern[..., 1:, :]
     logs = np.log2(weights, out=np.zeros_like(weights), where=weights > 0)

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from model.errors import SelectionError
-from model.network.gpt2 import GPT2, Block
+from model.network.gpt2 import GPT2
 from model.trace.trace import Trace
 
 Numbers = Float[np.ndarray, " token"]
@@ -70,11 +70,11 @@ def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: b
         raise SelectionError(f"There is no token {list(ids)}; this model has the tokens 0 to {config.d_vocab - 1}.")
     own = torch.tensor(trace.logits(pos)).double()
     resid = torch.tensor(trace.resid_post[-1, pos]).double()
-    unembed = (network.lm_head or network.wte).weight.detach()
+    unembed = network.unembed.detach()
     rows = unembed[list(ids)].double()  # (token, d_model)
     if less_average:
         rows, own = rows - average_row(network), own - own.mean()
-    scale = (resid.var(correction=0) + network.ln_f.epsilon).rsqrt()
+    scale = (resid.var(correction=0) + network.ln_f.eps).rsqrt()
     # Bringing a part to mean 0 before the product is the same as bringing what it is multiplied with to mean 0.
     weighted = rows * network.ln_f.weight.detach().double()
     direction = (weighted - weighted.mean(dim=1, keepdim=True)) * scale  # (token, d_model)
@@ -84,10 +84,8 @@ def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: b
 
     heads, attn_bias, mlps = [], [], []
     for layer in range(config.n_layers):
-        block = network.h[layer]
-        assert isinstance(block, Block)
-        w_o = read(block.attn.c_proj.weight).reshape(config.n_heads, config.d_head, -1)
-        heads.append(np.einsum("hd,hdt->ht", trace.z[layer, :, pos], w_o))  # (head, token)
+        block, z = network.block(layer), trace.z[layer, :, pos]  # z: (head, d_head)
+        heads.append(np.stack([z[head] @ read(network.w_o(layer, head)) for head in range(config.n_heads)]))
         attn_bias.append(read(block.attn.c_proj.bias))
         resid_mid = torch.tensor(trace.resid_mid[layer, pos : pos + 1])
         mlps.append(read(block.mlp(block.ln_2(resid_mid), lambda name, tensor: tensor)[0]))
@@ -105,7 +103,7 @@ def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: b
 
 def average_row(network: GPT2) -> Float[Tensor, " d_model"]:
     """The mean of the output embedding's rows (float64): the average token's. Read anew only if the weights change."""
-    unembed = (network.lm_head or network.wte).weight
+    unembed = network.unembed
     version = 0 if unembed.is_inference() else unembed._version  # those of inference mode have none
     kept = _averages.get(network)
     if kept is None or kept[0] is not unembed or kept[1] != version:

@@ -1,7 +1,7 @@
 """One token at a time: each token is read once, and what later tokens need of it, its keys and values, is kept.
 
 `read_next` is that step. `read_again` is what it replaces: a pass over the whole text, with nothing kept. Both give the
-same numbers up to rounding, which `largest_difference` measures.
+same numbers up to rounding, which `step_difference` measures.
 """
 
 from __future__ import annotations
@@ -17,58 +17,11 @@ from torch import Tensor
 
 from model.errors import SelectionError, TextError
 from model.network.config import GPT2Config
-from model.network.gpt2 import GPT2, KeysValues
+from model.network.gpt2 import GPT2
+from model.network.key_value_cache import KeyValueCache
 from model.trace.trace import Trace
 
 _ENOUGH_SECONDS, _LONG_RUN = 0.06, 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class Cache:
-    """Keys and values of the positions read so far, in all layers and heads. Never changes; a step gives another."""
-
-    k: Float[Tensor, "layer head pos d_head"]
-    v: Float[Tensor, "layer head pos d_head"]
-
-    @classmethod
-    def empty(cls, config: GPT2Config) -> Cache:
-        """Nothing read yet."""
-        nothing = torch.empty(config.n_layers, config.n_heads, 0, config.d_head)
-        return cls(nothing, nothing)
-
-    @classmethod
-    def of(cls, trace: Trace, n_pos: int) -> Cache:
-        """What reading the first `n_pos` tokens of `trace` left.
-
-        Raises:
-            SelectionError: the trace has fewer tokens.
-        """
-        if not 0 <= n_pos <= trace.n_pos:
-            raise SelectionError(f"There are no {n_pos} tokens to keep; this text has {trace.n_pos}.")
-        return cls(torch.tensor(trace.k[:, :, :n_pos]), torch.tensor(trace.v[:, :, :n_pos]))
-
-    @property
-    def n_pos(self) -> int:
-        """Number of tokens whose keys and values are here."""
-        return self.k.shape[2]
-
-    @property
-    def n_numbers(self) -> int:
-        """How many numbers are kept: 2 x layers x tokens x d_model."""
-        return self.k.numel() + self.v.numel()
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes they take."""
-        return self.k.nbytes + self.v.nbytes
-
-    def past(self) -> list[KeysValues] | None:
-        """As `GPT2.forward` takes it; None where nothing was read."""
-        return list(zip(self.k, self.v, strict=True)) if self.n_pos else None
-
-    def extended(self, k: Float[Tensor, "layer head new d_head"], v: Float[Tensor, "layer head new d_head"]) -> Cache:
-        """With the keys and values of the positions that follow."""
-        return Cache(torch.cat([self.k, k], dim=2), torch.cat([self.v, v], dim=2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +35,27 @@ class Step:
     logits: Float[np.ndarray, " d_vocab"]
 
 
-def read_next(network: GPT2, token_id: int, cache: Cache) -> tuple[Step, Cache]:
+def cache_of(trace: Trace, n_pos: int, *, capacity: int | None = None) -> KeyValueCache:
+    """The keys and values of the first `n_pos` tokens of `trace`, copied; `capacity` as in `KeyValueCache.empty`.
+
+    Raises:
+        SelectionError: the trace has fewer tokens.
+    """
+    if not 0 <= n_pos <= trace.n_pos:
+        raise SelectionError(f"There are no {n_pos} tokens to keep; this text has {trace.n_pos}.")
+    cache = KeyValueCache.empty(trace.network.config, capacity).extended(n_pos)
+    cache.k.numpy()[:] = trace.k[:, :, :n_pos]
+    cache.v.numpy()[:] = trace.v[:, :, :n_pos]
+    return cache
+
+
+def read_next(network: GPT2, token_id: int, cache: KeyValueCache) -> tuple[Step, KeyValueCache]:
     """Read one token after those in `cache`; what was computed, and the cache with this token in it.
 
     Raises:
         TextError: the cache holds as many tokens as the model's context.
     """
-    step, k, v = _read(network, (token_id,), cache)
-    return step, cache.extended(k, v)
+    return _read(network, (token_id,), cache), cache.extended(1)
 
 
 def read_again(network: GPT2, ids: Sequence[int], *, between: Callable[[], object] = lambda: None) -> Step:
@@ -98,17 +64,17 @@ def read_again(network: GPT2, ids: Sequence[int], *, between: Callable[[], objec
     Raises:
         TextError: no ids, or more than the network's context holds.
     """
-    return _read(network, ids, Cache.empty(network.config), between)[0]
+    return _read(network, ids, None, between)
 
 
-def largest_difference(a: Step, b: Step) -> float:
+def step_difference(a: Step, b: Step) -> float:
     """The largest difference between two steps' numbers: queries, keys and values of all layers, and logits."""
     pairs = ((a.q, b.q), (a.k, b.k), (a.v, b.v), (a.logits, b.logits))
     return max(float(np.abs(x - y).max()) for x, y in pairs)
 
 
 def largest_number(step: Step) -> float:
-    """The largest magnitude among the numbers that `largest_difference` compares."""
+    """The largest magnitude among the numbers that `step_difference` compares."""
     return max(float(np.abs(x).max()) for x in (step.q, step.k, step.v, step.logits))
 
 
@@ -147,7 +113,7 @@ def written(trace: Trace, choose: Callable[[Float[np.ndarray, " d_vocab"], int],
     `choose(logits, position)` names the token that follows `position`. No token is read twice.
     """
     network, token = trace.network, trace.ids[-1]
-    cache = Cache.of(trace, trace.n_pos - 1)
+    cache = cache_of(trace, trace.n_pos - 1)
     while cache.n_pos + 1 < network.config.n_ctx:
         step, cache = read_next(network, token, cache)
         token = choose(step.logits, step.position)
@@ -155,29 +121,28 @@ def written(trace: Trace, choose: Callable[[Float[np.ndarray, " d_vocab"], int],
 
 
 def _read(
-    network: GPT2, ids: Sequence[int], cache: Cache, between: Callable[[], object] = lambda: None
-) -> tuple[Step, Tensor, Tensor]:
-    """A pass over `ids` after `cache`: its last token's step, the new keys and values (layer, head, new, d_head)."""
-    n_ctx = network.config.n_ctx
+    network: GPT2, ids: Sequence[int], cache: KeyValueCache | None, between: Callable[[], object] = lambda: None
+) -> Step:
+    """A pass over `ids` after `cache`: its last token's step."""
+    n_ctx, n_past = network.config.n_ctx, cache.n_pos if cache else 0
     if not ids:
         raise TextError("There is no token to read; type at least one character.")
-    if cache.n_pos + len(ids) > n_ctx:
+    if n_past + len(ids) > n_ctx:
         raise TextError(
-            f"The model reads at most {n_ctx:,} tokens; after {cache.n_pos:,} there is no room for {len(ids):,} more."
+            f"The model reads at most {n_ctx:,} tokens; after {n_past:,} there is no room for {len(ids):,} more."
         )
-    seen: dict[str, list[Tensor]] = {"q": [], "k": [], "v": []}
+    seen: dict[str, list[Tensor]] = {"q": [], "k": [], "v": []}  # of the last token, by layer: (head, d_head)
 
     def tap(name: str, tensor: Tensor) -> Tensor:
         kind = name.rsplit(".", 1)[-1]
         if kind == "resid_pre":
             between()
         if kind in seen:
-            seen[kind].append(tensor)
+            seen[kind].append(tensor[:, -1])
         return tensor
 
     with torch.inference_mode():
-        resid = network(torch.tensor(ids), past=cache.past(), tap=tap)
+        resid = network(torch.tensor(ids), cache=cache, tap=tap)
         logits = network.logits(resid[-1])
-        q, k, v = (torch.stack(seen[kind]) for kind in "qkv")  # (layer, head, new, d_head)
-    of_last = [part[:, :, -1].numpy() for part in (q, k, v)]
-    return Step(cache.n_pos + len(ids) - 1, of_last[0], of_last[1], of_last[2], logits.numpy()), k, v
+        q, k, v = (torch.stack(seen[kind]).numpy() for kind in "qkv")  # (layer, head, d_head)
+    return Step(n_past + len(ids) - 1, q, k, v, logits.numpy())

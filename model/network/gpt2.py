@@ -11,7 +11,7 @@ of computation, and what it returns is used in its place. Names: `embed`, `pos_e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -19,46 +19,21 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from model.errors import SelectionError
 from model.network import attention, packed
 from model.network.config import GPT2Config
+from model.network.key_value_cache import KeyValueCache
 
 Tap = Callable[[str, Tensor], Tensor]
-KeysValues = tuple[Tensor, Tensor]  # one layer's k and v, each (*batch, head, pos, d_head)
 
 
 def _see_at(see: Tap, prefix: str, name: str, tensor: Tensor) -> Tensor:
     return see(prefix + name, tensor)
 
 
-def _follow(past: Tensor, new: Tensor) -> Tensor:
-    """`past` and `new` (.., pos, d_head) one after the other. What the tap has filed right behind `past` in the same
-    memory is there already: nothing is copied."""
-    step, n_past = past.stride(-2), past.shape[-2]
-    if (
-        new.stride() == past.stride()
-        and new.storage_offset() == past.storage_offset() + n_past * step
-        and new.untyped_storage().data_ptr() == past.untyped_storage().data_ptr()
-    ):
-        shape = (*past.shape[:-2], n_past + new.shape[-2], past.shape[-1])
-        return past.as_strided(shape, past.stride(), past.storage_offset())
-    return torch.cat([past, new], dim=-2)
-
-
 def _empty(*shape: int) -> nn.Parameter:
     """A parameter with a shape and no memory; `init_weights` or a checkpoint gives it its values."""
     return nn.Parameter(torch.empty(*shape, device="meta"))
-
-
-class LayerNorm(nn.Module):
-    """Each vector brought to mean 0 and variance 1, then scaled and shifted (Ba et al. 2016)."""
-
-    def __init__(self, d_model: int, epsilon: float) -> None:
-        super().__init__()
-        self.weight, self.bias = _empty(d_model), _empty(d_model)
-        self.epsilon = epsilon
-
-    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
 
 
 class Conv1D(nn.Module):
@@ -79,15 +54,14 @@ class Conv1D(nn.Module):
         self.packed = packed.PackedLinear(self.weight.t(), self.bias, self.weight)
 
 
-class Embedding(nn.Module):
-    """One row of `weight` for each id."""
+def _layer_norm(config: GPT2Config) -> nn.LayerNorm:
+    """Each vector brought to mean 0 and variance 1, then scaled and shifted (Ba et al. 2016)."""
+    return nn.LayerNorm(config.d_model, config.layer_norm_epsilon, device="meta")
 
-    def __init__(self, n_rows: int, d_model: int) -> None:
-        super().__init__()
-        self.weight = _empty(n_rows, d_model)
 
-    def forward(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch d_model"]:
-        return F.embedding(ids, self.weight)
+def _embedding(n_rows: int, d_model: int) -> nn.Embedding:
+    """One row of `weight` for each id. Given its weight, it initialises none: on the meta device that takes 2 s."""
+    return nn.Embedding(n_rows, d_model, _weight=torch.empty(n_rows, d_model, device="meta"))
 
 
 class Attention(nn.Module):
@@ -97,18 +71,18 @@ class Attention(nn.Module):
         super().__init__()
         self.c_attn = Conv1D(config.d_model, 3 * config.d_model)
         self.c_proj = Conv1D(config.d_model, config.d_model)
-        self.n_heads, self.scale = config.n_heads, config.attn_scale(layer)
+        self.layer, self.n_heads, self.scale = layer, config.n_heads, config.attn_scale(layer)
 
     def forward(
-        self, x: Float[Tensor, "*batch pos d_model"], tap: Tap, past: KeysValues | None, eager: bool
+        self, x: Float[Tensor, "*batch pos d_model"], tap: Tap, cache: KeyValueCache | None, eager: bool
     ) -> Float[Tensor, "*batch pos d_model"]:
         qkv = self.c_attn(x).chunk(3, dim=-1)  # three of (.., pos, d_model): queries, keys, values of all heads
         q, k, v = (
             tap(name, attention.split_heads(part, self.n_heads))  # (.., head, pos, d_head)
             for name, part in zip("qkv", qkv, strict=True)
         )
-        if past is not None:  # the keys and values of earlier positions, computed in an earlier pass
-            k, v = _follow(past[0], k), _follow(past[1], v)
+        if cache is not None:
+            k, v = cache.write(self.layer, k, v)
         if eager:
             scores = tap("attn_scores", attention.apply_mask(attention.attn_scores(q, k, self.scale)))
             z = attention.weighted_sum(tap("pattern", attention.softmax(scores)), v)
@@ -137,16 +111,16 @@ class Block(nn.Module):
 
     def __init__(self, config: GPT2Config, layer: int) -> None:
         super().__init__()
-        self.ln_1 = LayerNorm(config.d_model, config.layer_norm_epsilon)
+        self.ln_1 = _layer_norm(config)
         self.attn = Attention(config, layer)
-        self.ln_2 = LayerNorm(config.d_model, config.layer_norm_epsilon)
+        self.ln_2 = _layer_norm(config)
         self.mlp = MLP(config)
 
     def forward(
-        self, x: Float[Tensor, "*batch pos d_model"], tap: Tap, past: KeysValues | None, eager: bool
+        self, x: Float[Tensor, "*batch pos d_model"], tap: Tap, cache: KeyValueCache | None, eager: bool
     ) -> Float[Tensor, "*batch pos d_model"]:
         x = tap("resid_pre", x)
-        x = tap("resid_mid", x + tap("attn_out", self.attn(tap("ln_1", self.ln_1(x)), tap, past, eager)))
+        x = tap("resid_mid", x + tap("attn_out", self.attn(tap("ln_1", self.ln_1(x)), tap, cache, eager)))
         return tap("resid_post", x + tap("mlp_out", self.mlp(tap("ln_2", self.ln_2(x)), tap)))
 
 
@@ -156,11 +130,11 @@ class GPT2(nn.Module):
     def __init__(self, config: GPT2Config) -> None:
         super().__init__()
         self.config = config
-        self.wte = Embedding(config.d_vocab, config.d_model)
-        self.wpe = Embedding(config.n_ctx, config.d_model)
+        self.wte = _embedding(config.d_vocab, config.d_model)
+        self.wpe = _embedding(config.n_ctx, config.d_model)
         self.h = nn.ModuleList(Block(config, layer) for layer in range(config.n_layers))
-        self.ln_f = LayerNorm(config.d_model, config.layer_norm_epsilon)
-        self.lm_head = None if config.tied else Embedding(config.d_vocab, config.d_model)
+        self.ln_f = _layer_norm(config)
+        self.lm_head = None if config.tied else _embedding(config.d_vocab, config.d_model)
         self._packed_unembed: packed.PackedLinear | None = None
 
     def forward(
@@ -168,35 +142,101 @@ class GPT2(nn.Module):
         ids: Int[Tensor, "*batch pos"],
         *,
         tap: Tap | None = None,
-        past: Sequence[KeysValues] | None = None,
+        cache: KeyValueCache | None = None,
         eager: bool = False,
     ) -> Float[Tensor, "*batch pos d_model"]:
         """The residual stream after the last layer for `ids`; hand what you need of it to `logits`.
 
-        `past` holds each layer's keys and values of the positions before `ids` (the cache); `ids` then continue there.
-        `past + pos` must not exceed `n_ctx`.
+        With `cache`, `ids` continue after the positions in it, and their own keys and values are written behind these.
+        All positions together must not exceed `n_ctx`.
         """
         see: Tap = tap or (lambda name, tensor: tensor)
-        n_past = 0 if past is None else past[0][0].shape[-2]
+        n_past = 0 if cache is None else cache.n_pos
         positions = torch.arange(n_past, n_past + ids.shape[-1], device=ids.device)
         x = see("embed", self.wte(ids)) + see("pos_embed", self.wpe(positions))  # (.., pos, d_model)
         for layer, block in enumerate(self.h):
             block_tap = see if tap is None else partial(_see_at, see, f"h.{layer}.")
-            x = block(x, block_tap, None if past is None else past[layer], eager)
+            x = block(x, block_tap, cache, eager)
         return x
 
     def logits(self, resid: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_vocab"]:
         """A score for every word of the vocabulary, from the residual stream after the last layer (or after any)."""
-        x, unembed = self.ln_f(resid), (self.lm_head or self.wte).weight  # unembed: (d_vocab, d_model)
+        x, unembed = self.ln_f(resid), self.unembed
         if self._packed_unembed is not None and self._packed_unembed.serves(x, unembed):
             return self._packed_unembed(x)
         return F.linear(x, unembed)
+
+    def block(self, layer: int) -> Block:
+        """One layer.
+
+        Raises:
+            SelectionError: the network has no such layer.
+        """
+        if not 0 <= layer < self.config.n_layers:
+            raise SelectionError(
+                f"There is no layer {layer}; this model has the layers 0 to {self.config.n_layers - 1}."
+            )
+        block = self.h[layer]
+        assert isinstance(block, Block)
+        return block
+
+    def check_head(self, layer: int, head: int) -> None:
+        """Raise unless the network has this head.
+
+        Raises:
+            SelectionError: it has no such layer, or the layer no such head.
+        """
+        n_heads = self.block(layer).attn.n_heads
+        if not 0 <= head < n_heads:
+            raise SelectionError(f"There is no head {head}; each layer of this model has the heads 0 to {n_heads - 1}.")
+
+    # A head's own weights, as views: its q, k and v are x @ w + b each, and `z @ w_o` is what it adds to the stream.
+    # `c_attn` has the queries of all heads side by side, then the keys, then the values. Each raises as `check_head`.
+
+    def w_q(self, layer: int, head: int) -> Float[Tensor, "d_model d_head"]:
+        """The columns of `c_attn` that make the head's queries."""
+        return self._of_head(self.block(layer).attn.c_attn.weight, layer, head, part=0)
+
+    def w_k(self, layer: int, head: int) -> Float[Tensor, "d_model d_head"]:
+        """The columns of `c_attn` that make the head's keys."""
+        return self._of_head(self.block(layer).attn.c_attn.weight, layer, head, part=1)
+
+    def w_v(self, layer: int, head: int) -> Float[Tensor, "d_model d_head"]:
+        """The columns of `c_attn` that make the head's values."""
+        return self._of_head(self.block(layer).attn.c_attn.weight, layer, head, part=2)
+
+    def b_q(self, layer: int, head: int) -> Float[Tensor, " d_head"]:
+        """The bias of the head's queries."""
+        return self._of_head(self.block(layer).attn.c_attn.bias, layer, head, part=0)
+
+    def b_k(self, layer: int, head: int) -> Float[Tensor, " d_head"]:
+        """The bias of the head's keys."""
+        return self._of_head(self.block(layer).attn.c_attn.bias, layer, head, part=1)
+
+    def b_v(self, layer: int, head: int) -> Float[Tensor, " d_head"]:
+        """The bias of the head's values."""
+        return self._of_head(self.block(layer).attn.c_attn.bias, layer, head, part=2)
+
+    def w_o(self, layer: int, head: int) -> Float[Tensor, "d_head d_model"]:
+        """The rows of `c_proj` that read the head's z; the bias of `c_proj` belongs to no head."""
+        return self._of_head(self.block(layer).attn.c_proj.weight.T, layer, head, part=0).T
+
+    def _of_head(self, weight: Tensor, layer: int, head: int, *, part: int) -> Tensor:
+        """The head's columns of `weight`, in its first, second or third part of `d_model` columns."""
+        self.check_head(layer, head)
+        start = part * self.config.d_model + head * self.config.d_head
+        return weight[..., start : start + self.config.d_head]
+
+    @property
+    def unembed(self) -> Float[Tensor, "d_vocab d_model"]:
+        """The output embedding: a row for every token; the input embedding again where the two are tied."""
+        return (self.lm_head or self.wte).weight
 
     @property
     def packable_bytes(self) -> int:
         """What `pack` would take: the bytes of all projections and of the output embedding."""
         projections = (module.weight for module in self.modules() if isinstance(module, Conv1D))
-        return sum(weight.nbytes for weight in (*projections, (self.lm_head or self.wte).weight))
+        return sum(weight.nbytes for weight in (*projections, self.unembed))
 
     def pack(self) -> bool:
         """Lay all projections out for oneDNN, in copies; False, and nothing is done, where that cannot be.
@@ -204,7 +244,7 @@ class GPT2(nn.Module):
         Other threads may use the network meanwhile. A pass that needs gradients goes on using the parameters, and so
         does one after a parameter was changed.
         """
-        unembed = (self.lm_head or self.wte).weight
+        unembed = self.unembed
         projections = [module for module in self.modules() if isinstance(module, Conv1D)]
         if not all(packed.can_pack(weight) for weight in (unembed, *(module.weight for module in projections))):
             return False
@@ -219,10 +259,10 @@ class GPT2(nn.Module):
         generator = torch.Generator().manual_seed(seed)
         residual_std = 0.02 * (2 * self.config.n_layers) ** -0.5
         for name, module in self.named_modules():
-            if isinstance(module, LayerNorm):
+            if isinstance(module, nn.LayerNorm):
                 module.weight = nn.Parameter(torch.ones(module.weight.shape))
                 module.bias = nn.Parameter(torch.zeros(module.bias.shape))
-            elif isinstance(module, Conv1D | Embedding):
+            elif isinstance(module, Conv1D | nn.Embedding):
                 std = residual_std if name.endswith("c_proj") else 0.02
                 weight = torch.empty(module.weight.shape)
                 module.weight = nn.Parameter(weight.normal_(0.0, std, generator=generator))

@@ -17,9 +17,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.errors import SelectionError
 from model.network.config import GPT2Config
-from model.network.gpt2 import GPT2, Block
+from model.network.gpt2 import GPT2
 
 Statistic = Literal["farthest", "mean", "smallest", "largest"]
 """What a block of weights is told by; `farthest` is its weight farthest from 0, sign and all."""
@@ -140,7 +139,7 @@ def block_matrices(network: GPT2, layer: int) -> dict[str, Float[Tensor, "d_in d
     Raises:
         SelectionError: no such layer.
     """
-    block = _block(network, layer)
+    block = network.block(layer)
     q, k, v = block.attn.c_attn.weight.chunk(3, dim=1)  # three of (d_model, d_model)
     return {
         "c_attn q": q,
@@ -219,12 +218,3 @@ def _lengths(n: int, length: int) -> Int[np.ndarray, " blocks"]:
 
 def _size(weight: Tensor) -> tuple[int, int]:
     return weight.shape[0], weight.shape[1]
-
-
-def _block(network: GPT2, layer: int) -> Block:
-    n_layers = len(network.h)
-    if not 0 <= layer < n_layers:
-        raise SelectionError(f"There is no layer {layer}; this model has the layers 0 to {n_layers - 1}.")
-    block = network.h[layer]
-    assert isinstance(block, Block)
-    return block

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.errors import SelectionError
 from model.network import attention
-from model.network.gpt2 import Block, Conv1D, LayerNorm
+from model.network.gpt2 import Block, Conv1D
 from model.trace.trace import Trace
 
 STEPS = (
@@ -177,7 +177,7 @@ def sum_table(steps: BlockSteps, head: int, *, most: int) -> SumTable:
 
 
 def _block_steps(trace: Trace, layer: int, pos: int) -> BlockSteps:
-    config, block = trace.network.config, _block(trace, layer)
+    config, block = trace.network.config, trace.network.block(layer)
     resid_pre, resid_mid, resid_post = (
         kept[layer, pos] for kept in (trace.resid_pre, trace.resid_mid, trace.resid_post)
     )
@@ -254,7 +254,7 @@ def _input(trace: Trace, layer: int, pos: int) -> tuple[np.ndarray, np.ndarray]:
     network = trace.network
     if layer == 0:
         return network.wte.weight[trace.ids[pos]].numpy(), network.wpe.weight[pos].numpy()
-    below, resid_mid = _block(trace, layer - 1), trace.resid_mid[layer - 1, pos]
+    below, resid_mid = network.block(layer - 1), trace.resid_mid[layer - 1, pos]
     return resid_mid, _mlp(below, below.ln_2(_row(resid_mid)).numpy())[1]
 
 
@@ -265,21 +265,15 @@ def _mlp(block: Block, x: Float[np.ndarray, " d_model"]) -> tuple[np.ndarray, np
     return seen["mlp_post"][0].numpy(), out[0].numpy()
 
 
-def _block(trace: Trace, layer: int) -> Block:
-    block = trace.network.h[layer]
-    assert isinstance(block, Block)
-    return block
-
-
 def _row(values: np.ndarray) -> Tensor:
     """A copy, as a trace's arrays are read-only."""
     return torch.tensor(values)
 
 
-def _normalise(x: Float[np.ndarray, " size"], norm: LayerNorm) -> Normalisation:
+def _normalise(x: Float[np.ndarray, " size"], norm: nn.LayerNorm) -> Normalisation:
     exact = x.astype(np.float64)
     mean = exact.mean()
-    deviation = math.sqrt(((exact - mean) ** 2).mean() + norm.epsilon)
+    deviation = math.sqrt(((exact - mean) ** 2).mean() + norm.eps)
     return Normalisation(
         x,
         float(mean),

@@ -17,8 +17,8 @@ from model.trace.trace import Trace
 
 
 @dataclass(frozen=True)
-class Projection:
-    """One head's part of `c_attn` for its queries, its keys or its values."""
+class HeadProjection:
+    """One head's own columns of `c_attn` for its queries, its keys or its values."""
 
     weight: Float[np.ndarray, "d_model d_head"]
     bias: Float[np.ndarray, " d_head"]
@@ -32,9 +32,9 @@ class Projection:
 class HeadProjections:
     """The three projections of one head: W_Q, W_K and W_V with their biases."""
 
-    q: Projection
-    k: Projection
-    v: Projection
+    q: HeadProjection
+    k: HeadProjection
+    v: HeadProjection
 
 
 @dataclass(frozen=True)
@@ -57,24 +57,21 @@ class Summing:
 
 
 def head_projections(network: GPT2, layer: int, head: int) -> HeadProjections:
-    """The columns of the layer's `attn.c_attn` that make this head's q, k and v.
-
-    `c_attn` lays the queries of all heads side by side, then the keys, then the values.
+    """What makes the head's q, k and v.
 
     Raises:
         SelectionError: the network has no such layer or head.
     """
-    c = network.config
-    if not (0 <= layer < c.n_layers and 0 <= head < c.n_heads):
-        raise SelectionError(
-            f"There is no head L{layer}H{head}; this model has the layers 0 to {c.n_layers - 1} with the heads 0 to "
-            f"{c.n_heads - 1} each."
+    return HeadProjections(
+        *(
+            HeadProjection(weight(layer, head).detach().numpy(), bias(layer, head).detach().numpy())
+            for weight, bias in (
+                (network.w_q, network.b_q),
+                (network.w_k, network.b_k),
+                (network.w_v, network.b_v),
+            )
         )
-    c_attn = network.get_submodule(f"h.{layer}.attn.c_attn")
-    weight = c_attn.get_parameter("weight").detach().numpy()  # (d_model, 3 * d_model)
-    bias = c_attn.get_parameter("bias").detach().numpy()  # (3 * d_model,)
-    parts = (slice(start := i * c.d_model + head * c.d_head, start + c.d_head) for i in range(3))
-    return HeadProjections(*(Projection(weight[:, part], bias[part]) for part in parts))
+    )
 
 
 def score(

@@ -99,5 +99,5 @@ class TraceCache:
                 self._traces.popitem(last=False)
 
     def _total(self) -> int:
-        """Bytes of all rooms that a cached trace lies in: traces that continue each other share theirs."""
-        return sum(room.nbytes for room in {trace.room for trace in self._traces.values()})
+        """Bytes of all memory that cached traces lie in; traces that continue each other share theirs."""
+        return sum(memory.nbytes for memory in {trace.memory for trace in self._traces.values()})

@@ -1,4 +1,4 @@
-"""Where a pass files what a trace keeps: room allocated once, filled from the left, never written twice.
+"""Where a pass stores what a trace keeps: memory allocated once, filled from the left, never written twice.
 
 A text that continues a traced one continues in the same room as long as there is some; the shorter trace sees only its
 own positions of it. So typing on copies nothing, and texts that continue each other hold their beginning once.
@@ -14,13 +14,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from model.network.config import GPT2Config
-from model.network.gpt2 import GPT2, KeysValues, Tap
+from model.network.gpt2 import GPT2, Tap
+from model.network.key_value_cache import KeyValueCache
 
 KINDS = ("resid", "resid_mid", "q", "k", "v", "z")
 _LEAST_SPARE = 16
 
 
-class Room:
+class Memory:
     """Memory for the kept activations of at most `n_pos` positions, of which the first `n_filled` are taken."""
 
     def __init__(self, config: GPT2Config, n_pos: int) -> None:
@@ -50,10 +51,10 @@ class Room:
 class Store:
     """The kept activations of one trace: the first `n_pos` positions of a room."""
 
-    def __init__(self, room: Room, n_pos: int) -> None:
-        self.room, self.n_pos = room, n_pos
+    def __init__(self, memory: Memory, n_pos: int) -> None:
+        self.memory, self.n_pos = memory, n_pos
         self.resid, self.resid_mid, self.q, self.k, self.v, self.z = (
-            getattr(room, kind)[..., :n_pos, :] for kind in KINDS
+            getattr(memory, kind)[..., :n_pos, :] for kind in KINDS
         )
 
     @property
@@ -61,39 +62,37 @@ class Store:
         """Bytes of these positions."""
         return sum(getattr(self, kind).nbytes for kind in KINDS)
 
-    def past(self, n_pos: int) -> list[KeysValues] | None:
-        """Keys and values of the first `n_pos` positions, as `GPT2.forward` takes them."""
-        return list(zip(self.k[:, :, :n_pos], self.v[:, :, :n_pos], strict=True)) if n_pos else None
+    def cache(self, n_pos: int) -> KeyValueCache:
+        """The keys and values of the first `n_pos` positions; a pass writes those of the others into this store."""
+        return KeyValueCache(self.memory.k, self.memory.v, n_pos)
 
     def tap_from(self, start: int, between: Callable[[], object]) -> Tap:
-        """A tap that files what is kept of the positions from `start` on; `between` is called before each layer.
+        """A tap that stores the positions from `start` on; `between` is called before each layer.
 
-        Keys and values go on as they lie here, behind those of the positions before: the network need not join them.
+        Keys and values are not its work: the pass writes them into `cache`.
         """
         places = {f"h.{layer}.resid_pre": resid[start:] for layer, resid in enumerate(self.resid[:-1])}
-        for kind in KINDS[1:]:
+        for kind in ("resid_mid", "q", "z"):
             places |= {f"h.{layer}.{kind}": part[..., start:, :] for layer, part in enumerate(getattr(self, kind))}
 
         def tap(name: str, tensor: Tensor) -> Tensor:
-            place = places.get(name)
-            if place is None:
-                return tensor
             if name.endswith("resid_pre"):
                 between()
-            place.copy_(tensor)
-            return place if name.endswith((".k", ".v")) else tensor
+            if (place := places.get(name)) is not None:
+                place.copy_(tensor)
+            return tensor
 
         return tap
 
 
 def store_for(network: GPT2, n_pos: int, prefix: Store | None = None, n_shared: int = 0) -> Store:
     """A store for `n_pos` positions, of which the first `n_shared` are already those of `prefix`."""
-    if prefix is not None and n_shared == prefix.n_pos and prefix.room.take(n_shared, n_pos):
-        return Store(prefix.room, n_pos)
+    if prefix is not None and n_shared == prefix.n_pos and prefix.memory.take(n_shared, n_pos):
+        return Store(prefix.memory, n_pos)
     spare = max(_LEAST_SPARE, n_pos // 8)  # a text mostly goes on; memory that is not used yet costs nothing
-    room = Room(network.config, min(network.config.n_ctx, n_pos + spare))
-    room.take(0, n_pos)
-    store = Store(room, n_pos)
+    memory = Memory(network.config, min(network.config.n_ctx, n_pos + spare))
+    memory.take(0, n_pos)
+    store = Store(memory, n_pos)
     if prefix is not None and n_shared:
         for kind in KINDS:
             getattr(store, kind)[..., :n_shared, :] = getattr(prefix, kind)[..., :n_shared, :]

@@ -19,9 +19,9 @@ from torch import Tensor
 from model.changes.interventions import NO_CHANGES, Changes
 from model.errors import CheckpointError, SelectionError, TextError
 from model.network import attention
-from model.network.gpt2 import GPT2, Block
+from model.network.gpt2 import GPT2
 from model.trace.recent import Made, Recent
-from model.trace.store import Room, Store, store_for
+from model.trace.store import Memory, Store, store_for
 
 _EVERY = slice(None)  # position
 _derived = Recent(32 << 20)  # eight matrices of 1,024 tokens, of all traces together
@@ -56,7 +56,7 @@ def run_trace(
     with torch.inference_mode():
         new = torch.tensor(ids[n_shared:])
         tap = changes.tap(network.config, store.tap_from(n_shared, between))
-        store.resid[-1, n_shared:] = network(new, past=store.past(n_shared), tap=tap)
+        store.resid[-1, n_shared:] = network(new, cache=store.cache(n_shared), tap=tap)
     finite = store.resid[:, n_shared:].sum(dim=(1, 2)).isfinite()
     # The fused kernel can turn infinite scores into weights that look like any others: no score exceeds this product.
     queries, keys = (part.norm(dim=-1).amax(dim=(1, 2)) for part in (store.q[:, :, n_shared:], store.k))
@@ -114,9 +114,9 @@ class Trace:
         return self._store.nbytes
 
     @property
-    def room(self) -> Room:
+    def memory(self) -> Memory:
         """The memory that the kept activations lie in; traces that continue each other share it."""
-        return self._store.room
+        return self._store.memory
 
     # --- kept: what the pass itself left ---------------------------------------------------------------------------
 
@@ -201,9 +201,8 @@ class Trace:
 
     def result(self, layer: int, head: int, at: slice = _EVERY) -> Float[np.ndarray, "pos d_model"]:
         """What one head alone adds to the stream (`at` some positions): `z` through its rows of `c_proj`, no bias."""
-        z, d_head = self._store.z[layer, self._check_head(layer, head), at], self.network.config.d_head
-        w_o = self._block(layer).attn.c_proj.weight[head * d_head : (head + 1) * d_head]  # (d_head, d_model)
-        return _frozen(z @ w_o)
+        w_o = self.network.w_o(layer, head)
+        return _frozen(self._store.z[layer, head, at] @ w_o)
 
     # --- derived: the rest of the block ----------------------------------------------------------------------------
 
@@ -219,16 +218,18 @@ class Trace:
 
     def attn_out(self, layer: int, at: slice = _EVERY) -> Float[np.ndarray, "pos d_model"]:
         """What all heads of a layer add to the residual stream (`at` some positions), bias included."""
-        block = self._block(layer)
+        block = self.network.block(layer)
         return _frozen(block.attn.c_proj(attention.merge_heads(self._store.z[layer][:, at])))
 
     def ln_1(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
         """What the layer's attention reads: `resid_pre` after its LayerNorm."""
-        return self.remembered(("ln_1", layer), lambda: _frozen(self._block(layer).ln_1(self._store.resid[layer])))
+        return self.remembered(
+            ("ln_1", layer), lambda: _frozen(self.network.block(layer).ln_1(self._store.resid[layer]))
+        )
 
     def ln_2(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
         """What the layer's MLP reads: `resid_mid` after its LayerNorm."""
-        return _frozen(self._block(layer).ln_2(self._store.resid_mid[layer]))
+        return _frozen(self.network.block(layer).ln_2(self._store.resid_mid[layer]))
 
     def mlp_pre(self, layer: int) -> Float[np.ndarray, "pos d_mlp"]:
         """The MLP's hidden values before the GELU."""
@@ -262,34 +263,16 @@ class Trace:
     # --- checks ----------------------------------------------------------------------------------------------------
 
     def _scores(self, layer: int, head: int, scale: float | None = None) -> Tensor:
-        self._check_head(layer, head)
+        self.network.check_head(layer, head)
         factor = self.network.config.attn_scale(layer) if scale is None else scale
         q, k = self._store.q[layer, head], self._store.k[layer, head]
         return self.remembered(("scores", layer, head, factor), lambda: attention.attn_scores(q, k, factor))
 
     def _mlp(self, layer: int) -> dict[str, Tensor]:
-        block, seen = self._block(layer), dict[str, Tensor]()
+        block, seen = self.network.block(layer), dict[str, Tensor]()
         x = block.ln_2(self._store.resid_mid[layer])
         seen["mlp_out"] = block.mlp(x, lambda name, tensor: seen.setdefault(name, tensor))
         return seen
-
-    def _block(self, layer: int) -> Block:
-        block = self.network.h[self._check_layer(layer)]
-        assert isinstance(block, Block)
-        return block
-
-    def _check_layer(self, layer: int) -> int:
-        n_layers = self.network.config.n_layers
-        if not 0 <= layer < n_layers:
-            raise SelectionError(f"There is no layer {layer}; this model has the layers 0 to {n_layers - 1}.")
-        return layer
-
-    def _check_head(self, layer: int, head: int) -> int:
-        self._check_layer(layer)
-        n_heads = self.network.config.n_heads
-        if not 0 <= head < n_heads:
-            raise SelectionError(f"There is no head {head}; each layer of this model has the heads 0 to {n_heads - 1}.")
-        return head
 
     def _check_pos(self, pos: int) -> int:
         if not 0 <= pos < self.n_pos:

@@ -60,7 +60,7 @@ def test_uniform_attention_scores_its_share():
 )
 def test_spread_and_distance_of_known_patterns(pattern, current, bits, distance):
     assert heads.current_token_score(pattern) == pytest.approx(current)
-    assert heads.entropy_bits(pattern) == pytest.approx(bits)
+    assert heads.mean_entropy(pattern) == pytest.approx(bits)
     assert heads.mean_distance(pattern) == pytest.approx(distance)
 
 
@@ -104,5 +104,5 @@ def test_undefined_scores_are_nan():
     assert np.isnan(heads.previous_token_score(np.ones((1, 1))))
     assert np.isnan(heads.induction_score(np.eye(3), [1, 2, 3]))
     assert np.isnan(heads.duplicate_token_score(np.eye(3), [1, 2, 3]))
-    for score in (heads.current_token_score, heads.entropy_bits, heads.mean_distance):
+    for score in (heads.current_token_score, heads.mean_entropy, heads.mean_distance):
         assert np.isnan(score(np.ones((1, 1))))

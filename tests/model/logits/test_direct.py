@@ -43,7 +43,7 @@ def test_each_part_is_what_the_final_layer_norm_makes_of_it(name):
     trace, network = TRACES[name], NETWORKS[name]
     config, pos, token = network.config, 6, 17
     resid = trace.resid_post[-1, pos].astype(np.float64)
-    scale = 1 / np.sqrt(resid.var() + network.ln_f.epsilon)
+    scale = 1 / np.sqrt(resid.var() + network.ln_f.eps)
     row = (network.lm_head or network.wte).weight[token].double().numpy()
     weight = network.ln_f.weight.double().numpy()
 
@@ -112,7 +112,7 @@ def test_the_last_row_of_the_lens_is_the_models_output_with_one_layer_norm():
         for pos in (0, len(IDS) - 1):
             resid = torch.tensor(trace.resid_post[-1, pos])
             normed = torch.nn.functional.layer_norm(
-                resid, resid.shape, network.ln_f.weight, network.ln_f.bias, network.ln_f.epsilon
+                resid, resid.shape, network.ln_f.weight, network.ln_f.bias, network.ln_f.eps
             )
             expected = (normed @ (network.lm_head or network.wte).weight.T).numpy()
             lens = trace.lens(pos)

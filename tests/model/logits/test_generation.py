@@ -9,16 +9,17 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from model.errors import SelectionError, TextError
 from model.logits.generation import (
-    Cache,
-    largest_difference,
+    cache_of,
     largest_number,
     multiplications,
     read_again,
     read_next,
+    step_difference,
     timed,
     written,
 )
 from model.logits.sampling import Sampling, choose
+from model.network.key_value_cache import KeyValueCache
 from model.trace.trace import run_trace
 from tests.model.conftest import IDS
 from tests.models import hugging_face_model, make_config, random_network
@@ -40,11 +41,11 @@ def test_every_step_through_the_cache_equals_a_pass_over_the_whole_text(changes)
     network = random_network(make_config(**changes))
     ids = tuple(int(x) for x in np.random.default_rng(1).integers(0, network.config.d_vocab, network.config.n_ctx))
     trace = run_trace(network, ids)
-    cache = Cache.empty(network.config)
+    cache = KeyValueCache.empty(network.config)
     for position, token in enumerate(ids):
         step, cache = read_next(network, token, cache)
         assert step.position == position
-        assert largest_difference(step, read_again(network, ids[: position + 1])) < 1e-4
+        assert step_difference(step, read_again(network, ids[: position + 1])) < 1e-4
         np.testing.assert_allclose(step.q, trace.q[:, :, position], atol=1e-5)
         np.testing.assert_allclose(step.logits, trace.logits(position), atol=1e-4)
     np.testing.assert_allclose(cache.k, trace.k, atol=1e-5)
@@ -53,16 +54,20 @@ def test_every_step_through_the_cache_equals_a_pass_over_the_whole_text(changes)
         read_next(network, 0, cache)
 
 
-def test_the_cache_counts_its_numbers_and_bytes(network, trace):
-    cache = Cache.of(trace, 7)
-    assert (cache.n_pos, cache.n_numbers, cache.nbytes) == (7, 2 * 2 * 7 * 30, 4 * 2 * 2 * 7 * 30)
+def test_the_cache_holds_the_keys_and_values_read_and_counts_their_bytes(network, trace):
+    cache = cache_of(trace, 7)
+    before = cache.k.clone(), cache.v.clone()
+    np.testing.assert_array_equal(before[0], trace.k[:, :, :7])
+    np.testing.assert_array_equal(before[1], trace.v[:, :, :7])
+    assert (cache.n_pos, cache.capacity, cache.nbytes) == (7, network.config.n_ctx, 4 * 2 * 2 * 7 * 30)
     _, longer = read_next(network, IDS[7], cache)
-    assert longer.n_numbers - cache.n_numbers == 2 * 2 * 30
+    assert (longer.n_pos, longer.nbytes) == (8, 4 * 2 * 2 * 8 * 30)
     assert cache.n_pos == 7  # the one before is as it was
-    assert Cache.empty(network.config).nbytes == 0
-    assert Cache.empty(network.config).past() is None
+    assert torch.equal(cache.k, before[0])
+    assert torch.equal(cache.v, before[1])
+    assert KeyValueCache.empty(network.config).nbytes == 0
     with pytest.raises(SelectionError, match="this text has 10"):
-        Cache.of(trace, 11)
+        cache_of(trace, 11)
 
 
 def test_the_largest_number_is_that_of_all_that_is_compared(network):
@@ -77,7 +82,7 @@ def test_a_difference_is_found_wherever_it_is(network):
     for name in ("q", "k", "v", "logits"):
         other = read_again(network, IDS)
         getattr(other, name).flat[-1] += 0.5
-        assert largest_difference(step, other) == pytest.approx(0.5, abs=1e-5)
+        assert step_difference(step, other) == pytest.approx(0.5, abs=1e-5)
 
 
 @pytest.mark.parametrize("changes", SHAPES)
@@ -113,9 +118,9 @@ def test_multiplications_are_those_that_torch_counts(changes, n_past):
     network = random_network(make_config(**changes))
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         past = run_trace(network, IDS[:n_past]) if n_past else None
-        cache = Cache.of(past, n_past) if past else Cache.empty(network.config)
+        cache = cache_of(past, n_past) if past else KeyValueCache.empty(network.config)
         before = counter.get_total_flops()
-        network.logits(network(torch.tensor([IDS[n_past]]), past=cache.past(), eager=True)[-1])
+        network.logits(network(torch.tensor([IDS[n_past]]), cache=cache, eager=True)[-1])
     assert 2 * multiplications(network.config, 1, n_past) == counter.get_total_flops() - before
 
 

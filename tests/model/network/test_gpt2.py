@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from model.errors import SelectionError
 from model.network import attention
 from model.network.gpt2 import GPT2
+from model.network.key_value_cache import KeyValueCache
 from tests.model.conftest import IDS
 from tests.models import make_config, random_network
 
@@ -166,10 +168,56 @@ def test_a_batch_is_its_texts_side_by_side(network):
 def test_with_cached_keys_and_values_the_rest_is_the_same(network, n_past, eager):
     whole, pairs = _record(network, torch.tensor(IDS), eager=eager)
     seen = dict(pairs)
-    past = [(seen[f"h.{n}.k"][:, :n_past], seen[f"h.{n}.v"][:, :n_past]) for n in range(network.config.n_layers)]
-    rest, rest_pairs = _record(network, torch.tensor(IDS[n_past:]), past=past, eager=eager)
+    cache = KeyValueCache.empty(network.config, len(IDS)).extended(n_past)
+    for name, kept in (("k", cache.k), ("v", cache.v)):
+        kept.copy_(torch.stack([seen[f"h.{n}.{name}"][:, :n_past] for n in range(network.config.n_layers)]))
+    rest, rest_pairs = _record(network, torch.tensor(IDS[n_past:]), cache=cache, eager=eager)
     torch.testing.assert_close(rest, whole[n_past:], atol=1e-5, rtol=0)
     assert dict(rest_pairs)["h.1.k"].shape[-2] == len(IDS) - n_past
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_a_pass_writes_its_keys_and_values_behind_those_in_the_cache(network, eager):
+    texts = torch.tensor([IDS, IDS[::-1]])
+    _, pairs = _record(network, texts, eager=eager)
+    whole, c = dict(pairs), network.config
+    shape = (c.n_layers, 2, c.n_heads, len(IDS) + 2, c.d_head)  # two texts side by side, two places to spare
+    cache = KeyValueCache(torch.zeros(shape), torch.zeros(shape))
+    for n_new in (1, 6, 3):
+        network(texts[:, cache.n_pos : cache.n_pos + n_new], cache=cache, eager=eager)
+        cache = cache.extended(n_new)
+    for layer in range(c.n_layers):
+        torch.testing.assert_close(cache.k[layer], whole[f"h.{layer}.k"], atol=1e-5, rtol=0)
+        torch.testing.assert_close(cache.v[layer], whole[f"h.{layer}.v"], atol=1e-5, rtol=0)
+    assert not cache.memory_k[..., len(IDS) :, :].any()
+    with pytest.raises(ValueError, match="memory for 12 positions; 13 are needed"):
+        network(texts[:, :3], cache=cache)
+
+
+@pytest.mark.parametrize("changes", [{}, {"n_heads": 1}, {"n_layers": 3, "n_heads": 5}])
+def test_a_heads_own_weights_make_its_q_k_and_v_and_what_it_adds_to_the_stream(changes):
+    network = random_network(make_config(**changes))
+    _, pairs = _record(network, torch.tensor(IDS))
+    seen, c = dict(pairs), network.config
+    close = {"atol": 1e-5, "rtol": 0}
+    for layer in range(c.n_layers):
+        x, z = seen[f"h.{layer}.ln_1"], seen[f"h.{layer}.z"]
+        for head in range(c.n_heads):
+            for name in "qkv":
+                w, b = (getattr(network, f"{kind}_{name}")(layer, head) for kind in "wb")
+                assert (w.shape, b.shape) == ((c.d_model, c.d_head), (c.d_head,))
+                torch.testing.assert_close(seen[f"h.{layer}.{name}"][head], x @ w + b, **close)
+        added = sum(z[head] @ network.w_o(layer, head) for head in range(c.n_heads))
+        bias = network.block(layer).attn.c_proj.bias
+        torch.testing.assert_close(seen[f"h.{layer}.attn_out"], added + bias, **close)
+
+
+def test_a_heads_weights_are_views_and_a_head_that_is_not_there_has_none(network):
+    assert network.w_q(1, 2).untyped_storage().data_ptr() == network.block(1).attn.c_attn.weight.data_ptr()
+    for name in ("w_q", "w_k", "w_v", "b_q", "b_k", "b_v", "w_o"):
+        for layer, head in ((-1, 0), (2, 0), (0, -1), (0, 3)):
+            with pytest.raises(SelectionError, match="There is no"):
+                getattr(network, name)(layer, head)
 
 
 def test_a_tied_head_reads_the_token_embedding_and_an_untied_one_its_own():

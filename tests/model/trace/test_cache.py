@@ -60,10 +60,10 @@ def test_nbytes_counts_each_room_once_with_what_is_free_in_it(network):
     cache = TraceCache(10**9)
     assert cache.nbytes == 0
     first, second = cache.get(network, (1, 2)), cache.get(network, (1, 2, 3))
-    assert first.room is second.room
-    assert cache.nbytes == first.room.nbytes == (2 + SPARE) * ONE_TOKEN
+    assert first.memory is second.memory
+    assert cache.nbytes == first.memory.nbytes == (2 + SPARE) * ONE_TOKEN
     third = cache.get(network, (1, 7))
-    assert third.room is not first.room
+    assert third.memory is not first.memory
     assert cache.nbytes == 2 * (2 + SPARE) * ONE_TOKEN
 
 

@@ -242,7 +242,7 @@ def test_a_text_that_goes_on_stays_in_its_room(network):
     """Nothing is copied: the longer trace's beginning is the shorter one's memory."""
     short = run_trace(network, IDS)
     longer = run_trace(network, (*IDS, 7, 8), prefix=short)
-    assert longer.room is short.room
+    assert longer.memory is short.memory
     for name in ("resid_pre", "resid_mid", "q", "k", "v", "z"):
         assert np.shares_memory(getattr(longer, name), getattr(short, name))
         assert getattr(short, name).shape[-2] == len(IDS)
@@ -253,7 +253,7 @@ def test_two_texts_that_go_on_differently_keep_out_of_each_others_way(network):
     one = run_trace(network, (*IDS, 7), prefix=first)
     before = {name: array.copy() for name, array in _everything(one).items()}
     other = run_trace(network, (*IDS, 8), prefix=first)
-    assert one.room is first.room is not other.room
+    assert one.memory is first.memory is not other.memory
     _equal(other, run_trace(network, (*IDS, 8)))
     assert all(np.array_equal(array, before[name]) for name, array in _everything(one).items())
 
@@ -266,10 +266,10 @@ def test_an_edited_text_gets_a_room_of_its_own(network, ids):
 
 def test_a_full_room_is_left_for_a_larger_one(network):
     grown = run_trace(network, IDS[:1])
-    rooms = {id(grown.room): grown.room}
+    rooms = {id(grown.memory): grown.memory}
     for length in range(2, 33):
         grown = run_trace(network, [*IDS, *range(22)][:length], prefix=grown)
-        rooms[id(grown.room)] = grown.room
+        rooms[id(grown.memory)] = grown.memory
     assert [room.n_pos for room in rooms.values()] == [17, 32]  # 1 and 16 to spare; then all that the context allows
 
 

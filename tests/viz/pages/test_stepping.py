@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.network import attention
 from model.network.gpt2 import GPT2
-from model.steps.three_steps import Projection
+from model.steps.three_steps import HeadProjection
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
@@ -57,13 +57,13 @@ def test_the_next_tokens_logits_are_made_once(open_app: OpenApp, monkeypatch: py
 def test_the_check_of_step_1_stands_outside_of_what_a_step_redraws(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app, callers, make = open_app("three_steps", query="3", **LINK), [], Projection.__call__
+    app, callers, make = open_app("three_steps", query="3", **LINK), [], HeadProjection.__call__
 
     def counted(self, x):
         callers.append({frame.name for frame in traceback.extract_stack()})
         return make(self, x)
 
-    monkeypatch.setattr(Projection, "__call__", counted)
+    monkeypatch.setattr(HeadProjection, "__call__", counted)
     step(app)
     assert len(callers) == 3  # q, k and v
     assert all("page" in names and "token_section" not in names for names in callers)

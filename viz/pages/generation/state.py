@@ -9,12 +9,12 @@ from functools import partial
 import streamlit as st
 
 from model.logits.generation import (
-    Cache,
     Step,
-    largest_difference,
+    cache_of,
     multiplications,
     read_again,
     read_next,
+    step_difference,
     timed,
     written,
 )
@@ -143,7 +143,7 @@ def read(text: View, position: int) -> Reading:
     kept: tuple[object, Reading] | None = st.session_state.get("generation_reading")
     if kept is not None and kept[0] == (text.revision, position):
         return kept[1]
-    trace, cache = text.trace, Cache.of(text.trace, position)
+    trace, cache = text.trace, cache_of(text.trace, position, capacity=position + 1)
     with at_the_model():
         reading = Reading(*timed(lambda: read_next(trace.network, trace.ids[position], cache)[0], most_runs=1))
     return _keep(text, reading)
@@ -152,14 +152,14 @@ def read(text: View, position: int) -> Reading:
 def measure(text: View, reading: Reading) -> Reading:
     """The iteration run through the cache once more, now timed, and without the cache: what differs, and the times."""
     trace, position = text.trace, reading.step.position
-    cache = Cache.of(trace, position)
+    cache = cache_of(trace, position, capacity=position + 1)
     with at_the_model() as turn:
         between = partial(turns().give_way, turn)
         _, cached_ms = timed(lambda: read_next(trace.network, trace.ids[position], cache)[0])
         full, full_ms = timed(
             lambda: read_again(trace.network, trace.ids[: position + 1], between=between), lambda: turn.waited
         )
-    difference = largest_difference(reading.step, full)
+    difference = step_difference(reading.step, full)
     return _keep(text, Reading(reading.step, min(cached_ms, reading.cached_ms), full_ms, difference))
 
 
