@@ -144,9 +144,19 @@ def _parents() -> list[Path]:
 
 def _check_inside(folder: Path, parents: list[Path]) -> None:
     """Raise where a link leads out of the model folders: a name in an address opens nothing outside of them."""
-    for path in (folder, *folder.iterdir()):
-        if not any(path.resolve().is_relative_to(parent.resolve()) for parent in parents):
-            what = "the folder" if path == folder else path.name
+    try:
+        files = list(folder.iterdir())
+    except OSError as error:
+        raise CheckpointError(f"{folder.name} cannot be read ({error.strerror}).") from error
+    for path in (folder, *files):
+        what = "the folder" if path == folder else path.name
+        try:
+            inside = any(path.resolve().is_relative_to(parent.resolve()) for parent in parents)
+        except (OSError, RuntimeError) as error:  # a loop is a RuntimeError up to Python 3.12
+            raise CheckpointError(
+                f"{folder.name}: {what} is a link that cannot be followed; remove it, or put the file itself there."
+            ) from error
+        if not inside:
             raise CheckpointError(
                 f"{folder.name}: {what} is a link that leads out of the folders in {FOLDERS_VARIABLE}; put the files "
                 "themselves there, or name the folder that it leads to."

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,6 +104,40 @@ def test_a_damaged_model_leaves_the_others_as_they_are(shelf):
     with pytest.raises(ConfigError):
         models.get("b")
     assert models.get("a") is a
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "vocab.tiktoken", "notes.txt"])
+@pytest.mark.parametrize(
+    "error", [None, RuntimeError("Symlink loop"), OSError(40, "Too many levels of symbolic links")]
+)
+def test_a_link_that_leads_back_to_itself_is_a_named_error(shelf, monkeypatch, name, error):
+    """What Python raises for a loop depends on its version; from 3.13 on a loop may pass, and its file is missing."""
+    path = shelf / "a" / name
+    path.unlink(missing_ok=True)
+    path.symlink_to(shelf / "a" / "other")
+    (shelf / "a" / "other").symlink_to(path)
+    if error is not None:
+        resolve = Path.resolve
+
+        def raising(path: Path, strict: bool = False) -> Path:
+            if path.name in (name, "other"):
+                raise error
+            return resolve(path, strict)
+
+        monkeypatch.setattr(Path, "resolve", raising)
+    elif sys.version_info >= (3, 13):
+        pytest.skip("this Python raises nothing")
+    with pytest.raises(CheckpointError, match=r"^a: \S+ is a link that cannot be followed"):
+        ModelLibrary().get("a")
+
+
+def test_a_folder_that_cannot_be_listed_is_a_named_error(shelf, monkeypatch):
+    def denied(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", denied)
+    with pytest.raises(CheckpointError, match=r"a cannot be read \(Permission denied\)"):
+        ModelLibrary().get("a")
 
 
 # --- folders that are opened ---------------------------------------------------------------------------------------
