@@ -75,7 +75,7 @@ def weigh(name: str, lengths: list[int]) -> dict[str, dict[str, float]]:
     return found
 
 
-def largest_difference(length: int) -> float:
+def difference_to_transformers(length: int) -> float:
     """The largest difference between the own trace's numbers and those of `transformers`, over all that both keep."""
     import torch
 
@@ -102,7 +102,7 @@ def measure(lengths: list[int], runs: int) -> dict[str, Any]:
     taken = times(lengths, runs)
     print("Traces: memory", flush=True)
     weighed = memory(lengths)
-    difference = largest_difference(lengths[-1])
+    difference = difference_to_transformers(lengths[-1])
     print(f"  largest difference to transformers at {lengths[-1]} tokens: {difference:.1e}", flush=True)
     figures = {}
     for length, ms in taken.items():

@@ -1,4 +1,4 @@
-"""What a change did: to the next token's probabilities, and to the patterns of the heads after it."""
+"""What a change did to the patterns of the heads after it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,6 @@ from model.trace.trace import Trace
 
 MOST_ROWS = 256
 """So many rows of each pattern are compared at most."""
-
-
-def log_probabilities(logits: Float[np.ndarray, "*batch d_vocab"]) -> Float[np.ndarray, "*batch d_vocab"]:
-    """The natural logarithm of the softmax along the last axis (float64): finite however small a probability is."""
-    shifted = np.asarray(logits, np.float64) - np.max(logits, axis=-1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
-
-
-def entropy_bits(logits: Float[np.ndarray, "*batch d_vocab"]) -> Float[np.ndarray, "*batch"]:
-    """How undecided each row is, in bits: 0 if one token has all, log2(d_vocab) if all are equally likely."""
-    logs = log_probabilities(logits)
-    return np.asarray(-(np.exp(logs) * logs).sum(axis=-1) / np.log(2))
-
-
-def kl_bits(before: Float[np.ndarray, " d_vocab"], after: Float[np.ndarray, " d_vocab"]) -> float:
-    """KL(before || after) of the softmax of two rows of logits, in bits; 0 or more, 0 exactly for equal rows.
-
-    The sum over tokens of p_before * log2(p_before / p_after): how many bits a token costs more, on average over what
-    the first predicts, if it is coded for the second (Kullback and Leibler 1951). Turned around it is another number.
-    """
-    logs, others = log_probabilities(before), log_probabilities(after)
-    return max(0.0, float((np.exp(logs) * (logs - others)).sum() / np.log(2)))
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class DirectLogits:
         return np.asarray(self.embed + self.pos_embed + layers + self.unembed_bias)
 
     @property
-    def largest_difference(self) -> float:
+    def difference(self) -> float:
         """How far the sum of the parts is from the model's own logit, for the token where it is farthest."""
         return float(np.abs(self.total - self.logits).max())
 

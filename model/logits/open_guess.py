@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.logits.sampling import probabilities
+from model.logits.probability import probabilities
 from model.trace.trace import Trace
 
 SURE = 0.95

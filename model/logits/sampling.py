@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from model.errors import SelectionError
+from model.logits.probability import probabilities, ranking
 
 
 @dataclass(frozen=True)
@@ -65,28 +66,6 @@ class Shortlist:
     rest_own: float
     rest_final: float
     rest_cut: float  # the tempered probability of the others that were cut
-
-
-def probabilities(logits: Float[np.ndarray, " d_vocab"], temperature: float = 1.0) -> Float[np.ndarray, " d_vocab"]:
-    """Softmax of `logits / temperature`: below 1 the likely tokens gain, above 1 they lose."""
-    scaled = np.asarray(logits, np.float64)
-    # Subtracted first: a tiny temperature then makes the others 0 instead of everything infinite.
-    shares = np.exp((scaled - scaled.max()) / temperature)
-    return shares / shares.sum()
-
-
-def ranking(values: Float[np.ndarray, " d_vocab"]) -> Int[np.ndarray, " d_vocab"]:
-    """The ids from the largest value to the smallest; of equal ones the lower id comes first."""
-    return np.argsort(-np.asarray(values, np.float64), kind="stable")
-
-
-def top(values: Float[np.ndarray, " d_vocab"], n: int) -> Int[np.ndarray, " top"]:
-    """The first `n` of `ranking`, without sorting the others."""
-    exact = np.asarray(values, np.float64)
-    if n >= len(exact):
-        return ranking(exact)
-    reached = np.flatnonzero(exact >= np.partition(exact, -n)[-n])
-    return reached[ranking(exact[reached])][:n]
 
 
 def within_top_k(shares: Float[np.ndarray, " d_vocab"], k: int) -> Bool[np.ndarray, " d_vocab"]:

@@ -32,7 +32,7 @@ def test_the_parts_add_up_to_the_models_logit(name, pos, data):
     parts = direct_logits(trace, pos, ids)
     np.testing.assert_array_equal(parts.logits, trace.logits(pos)[ids])
     np.testing.assert_allclose(parts.total, parts.logits, atol=1e-5)
-    assert parts.largest_difference == np.abs(parts.total - parts.logits).max()
+    assert parts.difference == np.abs(parts.total - parts.logits).max()
     less = direct_logits(trace, pos, ids, less_average=True)
     own = trace.logits(pos).astype(np.float64)
     np.testing.assert_allclose(less.total, own[ids] - own.mean(), atol=1e-5)

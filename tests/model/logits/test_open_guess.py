@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from model.logits.open_guess import open_position
-from model.logits.sampling import probabilities
+from model.logits.probability import probabilities
 from model.trace.trace import Trace, run_trace
 from tests.models import make_config, random_network
 

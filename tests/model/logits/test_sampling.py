@@ -9,18 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import SelectionError
-from model.logits.sampling import (
-    Sampling,
-    choose,
-    dice,
-    draw,
-    probabilities,
-    ranking,
-    shortlist,
-    top,
-    within_top_k,
-    within_top_p,
-)
+from model.logits.sampling import Sampling, choose, dice, draw, shortlist, within_top_k, within_top_p
 
 HALVES = np.array([0.125, 0.5, 0.125, 0.25])
 LOGITS = np.log(HALVES).astype(np.float32)
@@ -33,23 +22,6 @@ settings_of = st.builds(
     seed=st.integers(0, 9999),
 )
 logits_of = st.lists(st.floats(-200, 200, width=32), min_size=1, max_size=30).map(lambda x: np.array(x, np.float32))
-
-
-def test_a_temperature_of_one_is_the_softmax():
-    np.testing.assert_allclose(probabilities(LOGITS), HALVES, atol=1e-7)
-
-
-def test_a_temperature_of_one_half_squares_and_of_two_takes_roots():
-    np.testing.assert_allclose(probabilities(LOGITS, 0.5), HALVES**2 / (HALVES**2).sum(), atol=1e-7)
-    np.testing.assert_allclose(probabilities(LOGITS, 2.0), HALVES**0.5 / (HALVES**0.5).sum(), atol=1e-7)
-
-
-def test_large_logits_and_tiny_temperatures_stay_finite():
-    np.testing.assert_array_equal(probabilities(np.array([1e4, -1e4, 0.0]), 1e-6), [1, 0, 0])
-
-
-def test_equal_values_are_ranked_by_id():
-    np.testing.assert_array_equal(ranking(HALVES), [1, 3, 0, 2])
 
 
 @pytest.mark.parametrize(
@@ -143,8 +115,3 @@ def test_the_cuts_are_those_of_transformers(temperature, k, p):
 def test_a_setting_out_of_range_is_refused(wrong):
     with pytest.raises(SelectionError, match="must be"):
         Sampling(**wrong)
-
-
-@given(st.lists(st.sampled_from([-np.inf, -1.5, 0.0, 0.25, 3.0]), min_size=1, max_size=40), st.integers(1, 50))
-def test_top_is_the_beginning_of_the_ranking_ties_included(values: list[float], n: int) -> None:
-    assert top(np.array(values), n).tolist() == ranking(np.array(values))[:n].tolist()

@@ -7,8 +7,7 @@ import streamlit as st
 
 from model.changes.interventions import Changes
 from model.errors import HeadlightError
-from model.heads.effects import kl_bits
-from model.logits.sampling import probabilities, top
+from model.logits.probability import kl_bits, probabilities, top
 from viz.figures.change import next_token_change
 from viz.figures.labels import hover_name
 from viz.figures.next_token import share

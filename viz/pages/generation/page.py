@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from model.logits.sampling import Choice, Sampling, choose, ranking, shortlist, top
+from model.logits.probability import ranking, top
+from model.logits.sampling import Choice, Sampling, choose, shortlist
 from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.figures.labels import hover_name, shorten
 from viz.figures.next_token import next_token_bars

@@ -8,9 +8,8 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
-from model.heads.effects import entropy_bits, log_probabilities
 from model.logits.direct import DirectLogits, direct_logits
-from model.logits.sampling import ranking, top
+from model.logits.probability import entropy_bits, log_probabilities, ranking, top
 from viz.figures.labels import hover_name, shorten
 from viz.pages.lens.figure_contributions import head_contributions, other_contributions
 from viz.pages.lens.figure_table import lens_table
@@ -156,7 +155,7 @@ def parts_part(view: View, parts: DirectLogits, query: int, *, less_average: boo
     st.markdown(table.replace(" -", " −").replace("**-", "**−"))
     st.caption(
         f"Check: all parts add up to the model’s {what}; difference {difference_text(abs(total - own))}, and at most "
-        f"{difference_text(parts.largest_difference)} for the {len(parts.ids)} tokens checked. Direct: only what a "
+        f"{difference_text(parts.difference)} for the {len(parts.ids)} tokens checked. Direct: only what a "
         "part writes into the residual stream itself, not what later layers make of it; the final LayerNorm’s scale is "
         "frozen at the value it had. An MLP’s number has its bias in it."
     )

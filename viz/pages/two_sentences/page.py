@@ -9,8 +9,7 @@ import streamlit as st
 
 from model.errors import HeadlightError
 from model.heads.comparison import js_divergence
-from model.heads.effects import kl_bits
-from model.logits.sampling import probabilities, top
+from model.logits.probability import kl_bits, probabilities, top
 from model.text.align import Alignment, align, aligned_part, with_rest
 from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.figures.change import next_token_change

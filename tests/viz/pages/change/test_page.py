@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from model.changes.interventions import NO_CHANGES, Changes, Link, Off
 from model.files.checkpoint import EMBEDDED, load_model
-from model.heads.effects import kl_bits, pattern_shifts
-from model.logits.sampling import probabilities
+from model.heads.effects import pattern_shifts
+from model.logits.probability import kl_bits, probabilities
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, charts, panel_values
 from tests.viz.navigation import go_to

@@ -9,9 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.files.checkpoint import EMBEDDED, load_model
-from model.heads.effects import entropy_bits
 from model.logits.direct import direct_logits
-from model.logits.sampling import probabilities
+from model.logits.probability import entropy_bits, probabilities
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, charts, panel_values
 from tests.viz.navigation import go_to

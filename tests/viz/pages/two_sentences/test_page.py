@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.files.checkpoint import EMBEDDED, load_model
-from model.logits.sampling import probabilities
+from model.logits.probability import probabilities
 from model.trace.trace import run_trace
 from tests.viz.decode import array, charts, panel_values
 from tests.viz.navigation import go_to
