@@ -30,12 +30,10 @@ def causal_mask(n_query: int, n_key: int, device: torch.device | None = None) ->
     return ones.triu(diagonal=n_key - n_query + 1)
 
 
-def apply_mask(
-    scores: Float[Tensor, "*batch query key"], value: float = float("-inf")
-) -> Float[Tensor, "*batch query key"]:
-    """The scores with every key after its query replaced by `value`, so that no token sees the future."""
+def apply_mask(scores: Float[Tensor, "*batch query key"]) -> Float[Tensor, "*batch query key"]:
+    """The scores with every key after its query at minus infinity, so that no token sees the future."""
     future = causal_mask(scores.shape[-2], scores.shape[-1], scores.device)
-    return scores.masked_fill(future, value)
+    return scores.masked_fill(future, float("-inf"))
 
 
 def softmax(scores: Float[Tensor, "*batch query key"]) -> Float[Tensor, "*batch query key"]:

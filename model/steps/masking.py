@@ -63,13 +63,16 @@ class Shares:
     rest: float
 
 
-def largest_shares(row: Float[np.ndarray, " key"], *, most: int = 3, least: float = 0.005) -> Shares:
-    """The up to `most` largest weights among the keys a query sees; those under `least` count with the rest.
+_MOST_NAMED, _LEAST_NAMED = 3, 0.005
+
+
+def largest_shares(row: Float[np.ndarray, " key"]) -> Shares:
+    """The up to three largest weights among the keys a query sees; those under 0.5 % count with the rest.
 
     `row` ends with the query itself: masked keys are left out. The largest share is always named.
     """
     order = np.argsort(-row, kind="stable")
-    chosen = sorted(int(key) for place, key in enumerate(order[:most]) if place == 0 or row[key] >= least)
+    chosen = sorted(int(key) for place, key in enumerate(order[:_MOST_NAMED]) if place == 0 or row[key] >= _LEAST_NAMED)
     rest = np.delete(row, chosen)
     return Shares(tuple((key, float(row[key])) for key in chosen), rest.size, float(rest.sum()))
 

@@ -19,16 +19,6 @@ class Alignment:
     n_second: int
 
     @property
-    def only_first(self) -> Int[np.ndarray, " rest"]:
-        """The first text's tokens without a partner."""
-        return np.setdiff1d(np.arange(self.n_first), self.first)
-
-    @property
-    def only_second(self) -> Int[np.ndarray, " rest"]:
-        """The second text's tokens without a partner."""
-        return np.setdiff1d(np.arange(self.n_second), self.second)
-
-    @property
     def gaps(self) -> list[tuple[range, range]]:
         """What lies between partners: the positions of either text, empty where one has nothing there."""
         edges = zip(
@@ -61,11 +51,8 @@ class Alignment:
 
     def to_second(self, pos: int) -> int | None:
         """The partner in the second text of position `pos` of the first, or None."""
-        return _partner(self.first, self.second, pos)
-
-    def to_first(self, pos: int) -> int | None:
-        """The partner in the first text of position `pos` of the second, or None."""
-        return _partner(self.second, self.first, pos)
+        at = np.flatnonzero(self.first == pos)
+        return int(self.second[at[0]]) if at.size else None
 
 
 def align(a: Sequence[int], b: Sequence[int]) -> Alignment:
@@ -123,8 +110,3 @@ def _common(x: Int[np.ndarray, " a"], y: Int[np.ndarray, " b"]) -> list[tuple[in
             j += 1
         i += 1
     return pairs
-
-
-def _partner(own: Int[np.ndarray, " pair"], other: Int[np.ndarray, " pair"], pos: int) -> int | None:
-    at = np.flatnonzero(own == pos)
-    return int(other[at[0]]) if at.size else None

@@ -1,6 +1,6 @@
 """Make `head_detector.json`: what TransformerLens' own `detect_head` finds in the heads of a small random GPT-2.
 
-The tests compare `model.heads.measures` with that file, so that they need not install the package. To make it again,
+The tests compare our own measures with that file, so that they need not install the package. To make it again,
 from the project's root, in an environment of its own:
 
     python -m venv /tmp/golden

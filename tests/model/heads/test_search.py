@@ -11,7 +11,9 @@ from hypothesis.extra.numpy import arrays
 from model.errors import SelectionError
 from model.heads import search as find_heads
 from model.heads.search import Found, largest_of, mean_weights_to, ranked, strongest_key
-from model.trace.trace import Trace
+from model.trace.trace import Trace, run_trace
+from tests.model.conftest import IDS
+from tests.models import make_config, random_network
 
 
 def patterns(trace: Trace) -> np.ndarray:
@@ -62,3 +64,11 @@ def test_the_largest_of_several_scores() -> None:
     nan = np.nan
     scores = [np.array([[0.1, nan, nan]]), np.array([[0.4, 0.2, nan]])]
     assert largest_of(scores).tolist() == [[1, 1, -1]]
+
+
+def test_each_layer_is_read_with_its_own_scale() -> None:
+    network = random_network(make_config(n_layers=3, scale_attn_by_inverse_layer_idx=True))
+    trace = run_trace(network, IDS)
+    every = patterns(trace)
+    expected = np.stack([every[:, :, key:, key].mean(axis=-1) for key in range(trace.n_pos)], axis=-1)
+    np.testing.assert_allclose(mean_weights_to(trace), expected, atol=1e-5)

@@ -37,8 +37,8 @@ def test_a_pair_differs_in_the_word_it_names_and_in_nothing_else(pair: Pair) -> 
     old, new = pair.changed
     words, others = pair.first.split(), pair.second.split()
     alike = align([hash(word) for word in words], [hash(word) for word in others])
-    assert [words[i].strip(".") for i in alike.only_first] == [old]
-    assert [others[i].strip(".") for i in alike.only_second] == ([new] if new else [])
+    assert [words[i].strip(".") for gap in alike.gaps for i in gap[0]] == [old]
+    assert [others[i].strip(".") for gap in alike.gaps for i in gap[1]] == ([new] if new else [])
 
 
 def test_pairs_differ_and_their_tokens_outside_the_word_are_partners() -> None:
