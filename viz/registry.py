@@ -71,6 +71,16 @@ PAGES = {
 """All pages by their ids, in the order of the navigation."""
 
 
+def page_on_show() -> Page:
+    """The page that this session's run draws."""
+    return PAGES[st.session_state.page]
+
+
+def put_on_show(page_id: str) -> None:
+    """Draw this page in this run."""
+    st.session_state.page = page_id
+
+
 def page_at(path: str) -> Page:
     """The page whose address ends in `path`."""
     return next(page for page in PAGES.values() if page.path == path)

@@ -57,7 +57,7 @@ def open_app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, checkpoints: Path)
     shutil.copytree(checkpoints, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr("viz.state.session.DRAW_SECONDS", 0.0)  # no browser draws here
+    monkeypatch.setattr("viz.state.turn.DRAW_SECONDS", 0.0)  # no browser draws here
     monkeypatch.setenv("HEADLIGHT_PACK", "off")  # the tests compute with plain weights, too: equal to the bit
 
     def open_with(page: str | None = None, **params: str) -> AppTest:

@@ -23,9 +23,9 @@ def sentence_box(
     max_characters: int,
     key: str,
     on_change: Callable[[], Any],
-    label: str = "Your text",
+    label: str,
 ) -> None:
-    """Show `text` for editing; after a short pause in typing `st.session_state[key].typed["text"]` is what was typed.
+    """Show `text` for editing; `on_change` is called after a short pause in typing, and finds it by `typed_text(key)`.
 
     The box shows `text` when it first appears and when `revision` changes (the text was set elsewhere: by an example, a
     link). Between these it belongs to the person typing.
@@ -36,3 +36,10 @@ def sentence_box(
         default={"typed": None},
         on_typed_change=on_change,
     )
+
+
+def typed_text(key: str) -> str | None:
+    """What was last typed into the box; None where nothing was."""
+    typed: Any = st.session_state[key].typed
+    text = typed.get("text") if isinstance(typed, dict) else None
+    return text if isinstance(text, str) else None

@@ -16,7 +16,8 @@ from viz.figures.difference import Rows, distance_cell
 from viz.figures.zoom import Part, is_reduced, zoomed
 from viz.shell.charts import chart
 from viz.state.focus import Head
-from viz.state.session import View, get_focus, set_focus
+from viz.state.session import get_focus, set_focus
+from viz.state.view import View
 from viz.text.markdown import as_text
 from viz.theme import Theme
 

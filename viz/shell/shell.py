@@ -1,4 +1,4 @@
-"""What every page has on top: the sentence, the model, the head, and the token strip."""
+"""What every page has at its top: the sentence, the choosers of model and head, and the token strip."""
 
 from __future__ import annotations
 
@@ -7,28 +7,23 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from model.errors import HeadlightError
-from viz.components.sentence_box import sentence_box
+from viz.components.sentence_box import sentence_box, typed_text
 from viz.components.token_strip import StripHead, chosen_query, token_strip
-from viz.registry import PAGES
-from viz.shell.change_marks import change_marks, fit_to_view
+from viz.registry import PAGES, page_on_show, put_on_show
+from viz.shell.change_marks import change_marks
 from viz.shell.looks import look_name, look_pattern
 from viz.shell.matrices import cell_left
 from viz.shell.take_away import take_away
+from viz.state.address import write_url
 from viz.state.examples import EXAMPLES
 from viz.state.focus import MAX_CHARACTERS, Focus, Head, head_name
-from viz.state.session import (
-    View,
-    get_focus,
-    load_view,
-    model_names,
-    set_focus,
-    show_example,
-    take_notices,
-    text_revision,
-    type_text,
-    write_url,
-)
-from viz.state.settings import Room, close_settings, open_settings
+from viz.state.models import model_names
+from viz.state.notices import take_notices
+from viz.state.session import get_focus, set_focus, show_example, type_text
+from viz.state.settings import Sizes, close_settings, open_settings
+from viz.state.shown import text_revision
+from viz.state.view import View, load_view
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 from viz.theme import Theme, theme_for
 
@@ -43,7 +38,7 @@ def theme() -> Theme:
 
 def sentence(page_id: str) -> None:
     """Draw the sentence box. The app draws it above every page, so that no change of page can lose what was typed."""
-    st.session_state.page = page_id
+    put_on_show(page_id)
     close_settings()
     sentence_box(
         get_focus().text,
@@ -51,13 +46,14 @@ def sentence(page_id: str) -> None:
         max_characters=MAX_CHARACTERS,
         key="sentence_box",
         on_change=_typed,
+        label=_("Your text"),
     )
 
 
 def open_view() -> View | None:
     """Draw examples and choosers; the view they choose, or None (and why) if there is nothing to show.
 
-    Once this has been called, the session has a value for each of the page's own settings.
+    After this call the session has a value for each of the page's own settings.
     """
     _examples()
     choosers = st.container(key="choosers")
@@ -66,32 +62,40 @@ def open_view() -> View | None:
     except HeadlightError as error:
         with choosers:
             _chooser_row(get_focus(), None)
-        _show_notices()
+        show_notices()
         st.error(as_text(str(error)))
         write_url()
         return None
     with choosers:
         _chooser_row(view.focus, view)
-    fit_to_view(view)
-    _open_settings(view)
+    config = view.model.config
+    sizes = Sizes(len(view.tokens), config.d_vocab, config.n_layers, config.n_heads)
+    open_settings(page_on_show().settings, sizes, view.revision)
     change_marks()
     _about(view)
-    _show_notices()
+    show_notices()
     if view.n_typed > len(view.tokens):
         st.warning(
-            f"The text has {view.n_typed:,} tokens; {as_text(view.model.name)} reads {view.model.config.n_ctx:,}. "
-            f"The first {len(view.tokens):,} are shown."
+            _("The text has {n_typed:,} tokens; {model} reads {n_ctx:,}. The first {n_shown:,} are shown.").format(
+                n_typed=view.n_typed, model=as_text(view.model.name), n_ctx=config.n_ctx, n_shown=len(view.tokens)
+            )
         )
     write_url()
     return view
 
 
-def _open_settings(view: View) -> None:
-    config = view.model.config
-    room = Room(len(view.tokens), config.d_vocab, config.n_layers, config.n_heads)
-    st.session_state.setdefault("notices", []).extend(
-        open_settings(PAGES[st.session_state.page].settings, room, view.revision)
-    )
+def show_notices() -> None:
+    """Tell what has not been told yet."""
+    for notice in take_notices():
+        st.warning(as_text(notice))
+
+
+def strip_revision(view: View) -> str:
+    """Names the text for a page's strip.
+
+    Each page's strip starts from the focus: a step that a change of page has cut off is not taken up there.
+    """
+    return f"{view.revision} {page_on_show().id}"
 
 
 def strip(view: View, heads: Sequence[Head], *, hover: bool = False) -> Focus:
@@ -99,15 +103,17 @@ def strip(view: View, heads: Sequence[Head], *, hover: bool = False) -> Focus:
 
     With `hover` the token under the pointer is previewed until one is chosen.
     """
+    title = _("{token} — id {id}, bytes {bytes}")
     token_strip(
         view.labels,
         [StripHead(look_name(view.trace, head), look_pattern(view.trace, head)) for head in heads],
         query=get_focus().query,
-        # Each page's strip starts from the focus: a step that a change of page has cut off is not taken up there.
-        revision=f"{view.revision} {st.session_state.page}",
+        revision=strip_revision(view),
         key="strip",
         on_change=_stepped,
-        titles=[f"{token.label} — id {token.id}, bytes {token.bytes.hex(' ').upper()}" for token in view.tokens],
+        titles=[
+            title.format(token=token.label, id=token.id, bytes=token.bytes.hex(" ").upper()) for token in view.tokens
+        ],
         hover=hover,
     )
     write_url()
@@ -116,26 +122,31 @@ def strip(view: View, heads: Sequence[Head], *, hover: bool = False) -> Focus:
     return get_focus()
 
 
+def model_chooser(name: str, *, width: int) -> None:
+    """Draw the list of models; `name` is the chosen one."""
+    st.session_state.model_box = name
+    st.selectbox(
+        _("Model"),
+        model_names(),
+        key="model_box",
+        on_change=lambda: set_focus(get_focus().with_model(st.session_state.model_box)),
+        width=width,
+    )
+
+
 def _chooser_row(focus: Focus, view: View | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.session_state.model_box = focus.model
-        st.selectbox(
-            "Model",
-            model_names(),
-            key="model_box",
-            on_change=lambda: set_focus(get_focus().with_model(st.session_state.model_box)),
-            width=190,
-        )
+        model_chooser(focus.model, width=190)
         if view is not None:
             _one_of(
-                "Layer",
+                _("Layer"),
                 view.model.config.n_layers,
                 focus.head[0],
                 key="first_layer",
                 on_change=lambda: set_focus(get_focus().with_head(layer=st.session_state.first_layer)),
             )
             _one_of(
-                "Head",
+                _("Head"),
                 view.model.config.n_heads,
                 focus.head[1],
                 key="first_head",
@@ -143,11 +154,13 @@ def _chooser_row(focus: Focus, view: View | None) -> None:
             )
         st.session_state.start_box = focus.start_token
         st.toggle(
-            "Start token",
+            _("Start token"),
             key="start_box",
             on_change=lambda: set_focus(get_focus().with_start_token(st.session_state.start_box)),
             disabled=view is not None and view.model.tokenizer.start_id is None,
-            help="Put GPT-2's start token in front. Many heads rest on the first token when they have nothing to do.",
+            help=_(
+                "Put GPT-2's start token in front. Many heads rest on the first token when they have nothing to do."
+            ),
         )
         if view is not None:
             take_away(view)
@@ -167,7 +180,7 @@ def _examples() -> None:
             st.button(
                 example.title,
                 key=f"example_{number}",
-                help=f"{example.shows} ({head_name(example.head)})",
+                help=_("{shows} ({head})").format(shows=as_text(example.shows), head=head_name(example.head)),
                 on_click=show_example,
                 args=(example,),
                 type="tertiary",
@@ -182,19 +195,15 @@ def _about(view: View) -> None:
         for example in EXAMPLES:
             if example.text == view.focus.text:
                 st.caption(f"**{head_name(example.head)}**: {as_text(example.shows)}", width="content")
-        st.caption(f"{as_text(view.model.name)} is a small GPT-2 trained for this app.", width="content")
-        st.page_link(PAGES["models"].entry, label="Its card, and how to open GPT-2 itself", width="content")
-
-
-def _show_notices() -> None:
-    for notice in take_notices():
-        st.warning(as_text(notice))
+        about = _("{model} is a small GPT-2 trained for this app.")
+        st.caption(about.format(model=as_text(view.model.name)), width="content")
+        st.page_link(PAGES["models"].entry, label=_("Its card, and how to open GPT-2 itself"), width="content")
 
 
 def _typed() -> None:
-    typed = st.session_state.sentence_box.typed
-    if isinstance(typed, dict) and isinstance(typed.get("text"), str):
-        type_text(typed["text"])
+    text = typed_text("sentence_box")
+    if text is not None:
+        type_text(text, second_on_show=page_on_show().id == "two_sentences")
 
 
 def _stepped() -> None:

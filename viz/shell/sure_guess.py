@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from model.logits.open_guess import SURE, open_position
-from viz.state.session import View, get_focus, set_focus
+from viz.state.session import get_focus, set_focus
+from viz.state.view import View
 from viz.text.markdown import as_text
 
 

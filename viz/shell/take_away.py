@@ -11,7 +11,8 @@ import streamlit as st
 from model.trace.file import PARTS, USUAL_PARTS, Contents, contents_of, megabytes, write_trace
 from model.trace.turns import ANYONE, Turns
 from viz.figures.export import file_name
-from viz.state.session import View, turns
+from viz.state.shared import turns
+from viz.state.view import View
 from viz.text.markdown import as_text
 
 MOST_BYTES = 100_000_000

@@ -1,7 +1,7 @@
 """The changes chosen on Change heads: kept in the session and, so that a link makes them again, in the URL.
 
-`off=L3H2:zero,L1H0:mean`, `cut=L3H2:9>3` (query 9 reads key 3, counted from 1 as on screen), `renorm=1`. All pages but
-Change heads show the unchanged model; they say what is switched off there.
+`off=L3H2:zero,L1H0:mean`, `cut=L3H2:9>3` (query 9 reads key 3, counted from 1 as on screen), `renorm=1`. All other
+pages show the unchanged model; they say what is changed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ import streamlit as st
 
 from model.changes.interventions import NO_CHANGES, Changes, Link, Off
 from viz.state.focus import head_name
+from viz.state.link import get_link
+from viz.state.notices import notify
+from viz.text.catalogue import _
 
 MOST = 256
-"""So many heads off, and so many links cut, at once: a link must stay short enough to be sent."""
+"""The most heads off, and the most links cut: a link must stay short enough to be sent."""
 _OFF = re.compile(r"L([0-9]{1,4})H([0-9]{1,4}):(zero|mean)")
 _CUT = re.compile(r"L([0-9]{1,4})H([0-9]{1,4}):([0-9]{1,5})>([0-9]{1,5})")
 
@@ -25,8 +28,8 @@ def link_name(link: Link) -> str:
     return f"{head_name((link.layer, link.head))} {link.query + 1} → {link.key + 1}"
 
 
-def to_params(changes: Changes) -> dict[str, str]:
-    """Query parameters from which `from_params` makes the same changes; none where nothing is changed."""
+def changes_params(changes: Changes) -> dict[str, str]:
+    """Query parameters from which `read_changes` makes the same; none where nothing is changed."""
     params = {}
     if changes.off:
         params["off"] = ",".join(f"{head_name((off.layer, off.head))}:{off.way}" for off in changes.off)
@@ -39,66 +42,89 @@ def to_params(changes: Changes) -> dict[str, str]:
     return params
 
 
-def from_params(params: Mapping[str, str]) -> tuple[Changes, list[str]]:
-    """Read a URL. What it says wrongly is left out and named in the list of notices."""
+def read_changes(params: Mapping[str, str]) -> tuple[Changes, list[str]]:
+    """Read a URL. What is damaged in it is left out and named in the list of notices."""
     notices: list[str] = []
 
-    def matches(name: str, form: re.Pattern[str], example: str, what: str) -> list[tuple[str, ...]]:
-        parts = params[name].split(",") if name in params else []
-        found = [match.groups() for match in map(form.fullmatch, parts[:MOST]) if match]
-        if len(found) < len(parts):
-            notices.append(
-                f"The link's list of {what} has {len(parts) - len(found):,} of {len(parts):,} entries that are not "
-                f"written like {example}, or more than {MOST}; these are left out."
-            )
+    def entries(name: str, form: re.Pattern[str], notice: str) -> list[tuple[str, ...]]:
+        """The well-formed entries among the first `MOST` of the list `name`."""
+        raw = params[name].split(",") if name in params else []
+        found = [match.groups() for match in map(form.fullmatch, raw[:MOST]) if match]
+        if len(found) < len(raw):
+            notices.append(notice.format(n=len(raw) - len(found), total=len(raw), most=MOST))
         return found
 
-    off = [
-        Off(int(layer), int(head), "mean" if way == "mean" else "zero")
-        for layer, head, way in matches("off", _OFF, "L0H1:zero", "switched-off heads")
-    ]
-    # Position 0 of a link does not exist; as -1 it fits no text and is named as such.
-    cuts = [
-        Link(int(layer), int(head), int(query) - 1, int(key) - 1)
-        for layer, head, query, key in matches("cut", _CUT, "L0H1:9>3", "cut links")
-    ]
+    off = entries(
+        "off",
+        _OFF,
+        _(
+            "Left out of the link's switched-off heads: {n:,} of {total:,}, not written like L0H1:zero or beyond the "
+            "first {most}."
+        ),
+    )
+    cuts = entries(
+        "cut",
+        _CUT,
+        _(
+            "Left out of the link's cut links: {n:,} of {total:,}, not written like L0H1:9>3 or beyond the first "
+            "{most}."
+        ),
+    )
     if params.get("renorm", "0") not in ("0", "1"):
-        notices.append("The link's renorm is neither 0 nor 1; rows are not renormalised.")
-    return Changes(tuple(off), tuple(cuts), params.get("renorm") == "1"), notices
+        notices.append(_("The link's renorm is neither 0 nor 1; rows are not renormalised."))
+    changes = Changes(
+        tuple(Off(int(layer), int(head), "mean" if way == "mean" else "zero") for layer, head, way in off),
+        # Position 0 of a link does not exist; as -1 it fits no text and is told when it is dropped.
+        tuple(Link(int(layer), int(head), int(query) - 1, int(key) - 1) for layer, head, query, key in cuts),
+        params.get("renorm") == "1",
+    )
+    return changes, notices
 
 
 def dropped(wanted: Changes, kept: Changes) -> list[str]:
     """What of `wanted` is not in `kept`, in words."""
     notices = []
     if heads := [head_name(off[:2]) for off in wanted.off if off not in kept.off]:
-        notices.append(f"Not in this model, so no longer switched off: {_listed(heads)}.")
+        notices.append(_("Not in this model, so no longer switched off: {heads}.").format(heads=_listed(heads)))
     if links := [link_name(cut) for cut in wanted.cuts if cut not in kept.cuts]:
-        notices.append(f"Not in this text and model (query → key), so no longer cut: {_listed(links)}.")
+        notices.append(
+            _("Not in this text and model (query → key), so no longer cut: {links}.").format(links=_listed(links))
+        )
     return notices
 
 
 def in_words(changes: Changes) -> str:
-    """What is changed, on one line: `L3H2 (zero), L1H0 (mean); cut: L3H2 9 → 3`; empty if nothing is."""
-    off = _listed([f"{head_name((off.layer, off.head))} ({off.way})" for off in changes.off])
-    cuts = _listed([link_name(cut) for cut in changes.cuts])
-    rows = "rows renormalised" if changes.renormalise else "rows not renormalised"
-    return "; ".join(part for part in (off, f"links cut: {cuts} ({rows})" if cuts else "") if part)
+    """What is changed, on one line: `L3H2 (zero), L1H0 (mean); links cut: L3H2 9 → 3 (...)`; empty if nothing is."""
+    ways = {"zero": _("{head} (zero)"), "mean": _("{head} (mean)")}
+    parts = []
+    if changes.off:
+        parts.append(_listed(ways[off.way].format(head=head_name((off.layer, off.head))) for off in changes.off))
+    if changes.cuts:
+        words = (
+            _("links cut: {links} (rows renormalised)")
+            if changes.renormalise
+            else _("links cut: {links} (rows not renormalised)")
+        )
+        parts.append(words.format(links=_listed(link_name(cut) for cut in changes.cuts)))
+    return "; ".join(parts)
 
 
 def _listed(names: Iterable[str], most: int = 8) -> str:
     names = list(names)
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    first = ", ".join(names[:most])
+    if len(names) <= most:
+        return first
+    return _("{names} and {n:,} more").format(names=first, n=len(names) - most)
 
 
 # --- the session -----------------------------------------------------------------------------------------------------
 
 
 def get_changes() -> Changes:
-    """This session's changes; at the session's start those in the URL."""
+    """This session's changes; at the session's start those in the link."""
     if "changes" not in st.session_state:
-        st.session_state.changes, notices = from_params(st.session_state.link)
-        st.session_state.setdefault("notices", []).extend(notices)
+        st.session_state.changes, notices = read_changes(get_link())
+        notify(*notices)
     kept: Changes = st.session_state.changes
     return kept
 
@@ -113,18 +139,14 @@ def restore_all() -> None:
     set_changes(NO_CHANGES.with_renormalise(get_changes().renormalise))
 
 
-def fit_changes(*, n_layers: int, n_heads: int, n_pos: int, start_token: bool) -> Changes:
+def fit_changes(*, n_layers: int, n_heads: int, n_pos: int, moved: int = 0) -> None:
     """Keep the changes that this model and text allow; a notice names the others.
 
-    Links stay with their words when the start token comes or goes (`start_token`: whether it is there now).
+    `moved` says by how many positions the words have moved since the last run.
     """
-    changes = wanted = get_changes()
-    before = st.session_state.get("changes_start_token", start_token)
-    st.session_state.changes_start_token = start_token
-    if before != start_token:
-        wanted = wanted.moved(1 if start_token else -1)
+    changes = get_changes()
+    wanted = changes.moved(moved) if moved else changes
     kept = wanted.fitting(n_layers=n_layers, n_heads=n_heads, n_pos=n_pos)
     if kept != changes:
-        st.session_state.setdefault("notices", []).extend(dropped(wanted, kept))
+        notify(*dropped(wanted, kept))
         set_changes(kept)
-    return kept

@@ -1,6 +1,6 @@
-"""What a person looks at: the one state of the app. It lives in the session and, so a link reopens it, in the URL.
+"""What a person looks at: the one state of the app, kept in the session and, so that a link reopens it, in the URL.
 
-A focus never changes; its methods return another one. Positions are counted from 0 here, and from 1 on screen and in
+A focus is immutable; its methods return another one. Positions are counted from 0 here, and from 1 on screen and in
 the URL; layers and heads from 0 everywhere.
 """
 
@@ -11,6 +11,8 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+
+from viz.text.catalogue import N_, _, ngettext
 
 Head = tuple[int, int]  # layer, head
 
@@ -23,9 +25,16 @@ _PLAIN_TEXT_LIMIT = 1_000
 MEAN = -1
 """As the head of a `Head` to compare: the mean over the layer's heads."""
 MOST_BESIDE = 3
-"""So many heads can stand beside the first."""
+"""The most heads that can stand beside the first."""
 _HEAD = re.compile(r"L(\d{1,4})(?:H(\d{1,4})|mean)", re.ASCII)
-_PLACES = ("second", "third", "fourth")
+_NUMBER = re.compile(r"-?[0-9]{1,9}")
+_NO_HEAD_BESIDE = (
+    N_("There is no second head {head} in this model; {shown} is shown."),
+    N_("There is no third head {head} in this model; {shown} is shown."),
+    N_("There is no fourth head {head} in this model; {shown} is shown."),
+)
+_SWITCHES = {"start": "start_token", "words": "by_word", "hide": "without_first"}
+"""The parameters that are 1 or 0, and the fields that they stand for."""
 
 
 def head_name(head: Head) -> str:
@@ -44,8 +53,8 @@ class Focus:
     """Model, text, head, chosen query token, the heads beside it, the text beside the first, and how patterns are read.
 
     `compare` holds one to three heads, or means over a layer's heads (`MEAN`). `second` is the text to compare with;
-    None stands for the first text itself, as long as nothing better is known. `by_word` reads words instead of tokens
-    where a page can, and `without_first` leaves the first token's weights out.
+    None stands for the first text itself. `by_word` groups tokens to words where a page can, and `without_first` leaves
+    out the first token's weights.
     """
 
     model: str
@@ -128,8 +137,7 @@ class Focus:
         }
         if self.query != LAST:
             params["query"] = str(self.query + 1)
-        switches = {"start": self.start_token, "words": self.by_word, "hide": self.without_first}
-        params |= {name: "1" for name, on in switches.items() if on}
+        params |= {name: "1" for name, field in _SWITCHES.items() if getattr(self, field)}
         room = _MAX_LINK
         for prefix, text in (("text", self.text), ("second", self.second)):
             if text is not None:
@@ -141,16 +149,26 @@ class Focus:
 
     @classmethod
     def from_params(cls, params: Mapping[str, str], default: Focus) -> tuple[Focus, list[str]]:
-        """Read a URL. What it lacks comes from `default`; what it says wrongly is named in the list of notices."""
+        """Read a URL. What it lacks comes from `default`; what is damaged in it is named in the list of notices."""
         notices: list[str] = []
 
         def number(name: str, otherwise: int) -> int:
             raw = params.get(name)
             if raw is None:
                 return otherwise
-            if re.fullmatch(r"-?[0-9]{1,9}", raw):
+            if _NUMBER.fullmatch(raw):
                 return int(raw)
-            notices.append(f"The link's {name} is not a whole number; another one is shown instead.")
+            notices.append(
+                _("The link's {name} is not a whole number; another one is shown instead.").format(name=name)
+            )
+            return otherwise
+
+        def switch(name: str, otherwise: bool) -> bool:
+            raw = params.get(name)
+            if raw in ("0", "1"):
+                return raw == "1"
+            if raw is not None:
+                notices.append(_("The link's {name} is neither 0 nor 1; it is left out.").format(name=name))
             return otherwise
 
         head = number("layer", default.head[0]), number("head", default.head[1])
@@ -159,36 +177,45 @@ class Focus:
         carries_text = "text" in params or "textz" in params
         text, second = _read_text("text", params), _read_text("second", params)
         if carries_text and text is None:
-            notices.append("The link's text is damaged; another one is shown instead.")
+            notices.append(_("The link's text is damaged; another one is shown instead."))
         if second is None and ("second" in params or "secondz" in params):
-            notices.append("The link's second text is damaged; the first one is shown beside itself.")
+            notices.append(_("The link's second text is damaged; the first one is shown beside itself."))
         elif second is None and not carries_text:
             second = default.second
         # The default's token and start token belong to the default's text.
         query = number("query", LAST + 1 if carries_text else default.query + 1) - 1
-        start = params["start"] == "1" if "start" in params else default.start_token and not carries_text
-        shown = default.text if text is None else clean_text(text)
-        beside = None if second is None else clean_text(second)
-        by_word, without_first = (
-            params[name] == "1" if name in params else otherwise
-            for name, otherwise in (("words", default.by_word), ("hide", default.without_first))
+        focus = cls(
+            model=params.get("model", default.model),
+            text=default.text if text is None else clean_text(text),
+            head=head,
+            query=query,
+            compare=compare,
+            start_token=switch("start", default.start_token and not carries_text),
+            second=None if second is None else clean_text(second),
+            by_word=switch("words", default.by_word),
+            without_first=switch("hide", default.without_first),
         )
-        model = params.get("model", default.model)
-        return cls(model, shown, head, query, compare, start, beside, by_word, without_first), notices
+        return focus, notices
 
-    def correction(self, wanted: Focus) -> list[str]:
-        """What `clamped` had to change in `wanted`, in words."""
-        changes = []
-        if wanted.head != self.head:
+    def correction(self, wanted: Focus, params: Mapping[str, str]) -> list[str]:
+        """What `clamped` had to change of that which `wanted` has from the URL `params`, in words."""
+        notices = []
+        asked_for = {name for name, raw in params.items() if _NUMBER.fullmatch(raw)}
+        asked_and_shown = zip(("layer", "head"), wanted.head, self.head, strict=True)
+        if any(name in asked_for and asked != shown for name, asked, shown in asked_and_shown):
             asked = "L{}H{}".format(*wanted.head)
-            changes.append(f"There is no head {asked} in this model; {head_name(self.head)} is shown.")
-        for place, head, shown in zip(_PLACES, wanted.compare, self.compare, strict=False):
-            if head != shown:
-                name = f"{place} head {head_name(head)}"
-                changes.append(f"There is no {name} in this model; {head_name(shown)} is shown.")
-        if wanted.query not in (self.query, LAST):
-            changes.append(f"There is no token {wanted.query + 1} in this text; token {self.query + 1} is shown.")
-        return changes
+            words = _("There is no head {head} in this model; {shown} is shown.")
+            notices.append(words.format(head=asked, shown=head_name(self.head)))
+        if any(map(_HEAD.fullmatch, params.get("compare", "").split(","))):
+            notices += [
+                _(words).format(head=head_name(head), shown=head_name(shown))
+                for words, head, shown in zip(_NO_HEAD_BESIDE, wanted.compare, self.compare, strict=False)
+                if head != shown
+            ]
+        if wanted.query not in (self.query, LAST) and "query" in asked_for:
+            words = _("There is no token {number} in this text; token {shown} is shown.")
+            notices.append(words.format(number=wanted.query + 1, shown=self.query + 1))
+        return notices
 
 
 def _or(value: int | None, otherwise: int) -> int:
@@ -205,13 +232,20 @@ def _read_heads(raw: str, default: Focus) -> tuple[tuple[Head, ...], list[str]]:
     found = [match for match in map(_HEAD.fullmatch, names) if match]
     heads = tuple((int(match[1]), MEAN if match[2] is None else int(match[2])) for match in found)
     if not heads:
-        notice = "The link's heads to compare are not written like L0H1,L2H3; others are shown instead."
-        return default.compare, [notice]
+        return default.compare, [
+            _("The link's heads to compare are not written like L0H1,L2H3; others are shown instead.")
+        ]
     notices = []
     if len(heads) < len(names):
-        notices.append("Not all of the link's heads to compare are written like L0H1; the others are left out.")
+        notices.append(_("Not all of the link's heads to compare are written like L0H1; the others are left out."))
     if len(heads) > MOST_BESIDE:
-        notices.append(f"The link names {len(heads)} heads to compare with; the first {MOST_BESIDE} are shown.")
+        notices.append(
+            ngettext(
+                "The link names {n} head to compare with; the first {most} are shown.",
+                "The link names {n} heads to compare with; the first {most} are shown.",
+                len(heads),
+            ).format(n=len(heads), most=MOST_BESIDE)
+        )
     return heads[:MOST_BESIDE], notices
 
 

@@ -1,12 +1,14 @@
-"""The link that a session came by, or was led back to by the browser's Back and Forward."""
+"""The link that a session started from, or that the browser's Back and Forward have led to."""
 
 from __future__ import annotations
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-OF_THE_VIEW = ("focus", "changes", "writing", "counted_in")
-"""What the session forgets when it is led to another view: what it has none of, it reads from the link."""
+from viz.state.shown import put_in_box
+
+OF_THE_VIEW = ("focus", "changes", "writing", "shown")
+"""What the session forgets where Back or Forward leads to another view; it is read from the link again."""
 
 
 def was_led() -> bool:
@@ -16,12 +18,17 @@ def was_led() -> bool:
 
 
 def follow_address() -> None:
-    """Keep the link at the session's start, before anything else can change the address; follow Back and Forward."""
-    if "link" not in st.session_state:
-        st.session_state.link = st.query_params.to_dict()
-    elif was_led():
-        st.session_state.link = st.query_params.to_dict()
+    """Keep the link at the session's start, before anything changes the address; follow Back and Forward."""
+    if "link" in st.session_state and not was_led():
+        return
+    if "link" in st.session_state:
         for name in OF_THE_VIEW:
             st.session_state.pop(name, None)
-        # The box is to show the link's text, too.
-        st.session_state.text_revision = st.session_state.get("text_revision", 0) + 1
+        put_in_box()
+    st.session_state.link = st.query_params.to_dict()
+
+
+def get_link() -> dict[str, str]:
+    """The link's query parameters."""
+    link: dict[str, str] = st.session_state.link
+    return link

@@ -11,7 +11,7 @@ import streamlit as st
 from model.files.checkpoint import LoadedModel
 from model.heads.all_heads import measure_repeated
 from model.network.gpt2 import GPT2
-from viz.state.session import at_the_model
+from viz.state.turn import at_the_model
 
 Measured = Mapping[str, np.ndarray]
 

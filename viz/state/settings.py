@@ -1,8 +1,8 @@
 """What is chosen on one page only: kept in the session under a widget's key and, so that a link shows it again, in the
-URL, under a short name, where it is not what the page starts with.
+URL under a short name, where it is not the default.
 
-A page names its settings to `open_view`. The session then has a value for each before its widget is drawn, which so has
-no default of its own: the one chosen before, or that of the link, or the setting's default.
+A page names its settings in `SETTINGS`. `open_settings` gives the session a value for each before its widget is drawn:
+the one chosen before, or that of the link, or the default. So the widgets have no defaults of their own.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from typing import Any
 import streamlit as st
 
 from viz.state.focus import Head, head_name
-from viz.state.link import was_led
+from viz.state.link import get_link, was_led
+from viz.state.notices import notify
+from viz.text.catalogue import _
 
 
 @dataclass(frozen=True)
-class Room:
-    """What text and model have room for: positions, token ids, heads."""
+class Sizes:
+    """How many positions, token ids, layers and heads the text and the model have."""
 
     n_pos: int
     d_vocab: int
@@ -30,17 +32,18 @@ class Room:
 
 @dataclass(frozen=True)
 class Setting:
-    """One choice. `write` and `read` give None for what cannot be chosen; `allowed` says in words what can.
+    """One choice. `write` and `read` give None for what cannot be chosen.
 
-    A setting `of_text` starts from its default again with every text.
+    `notice` tells that the link's value cannot be chosen. A setting `of_text` starts from its default again with every
+    text.
     """
 
     key: str
     param: str
     default: Any
-    allowed: str
     write: Callable[[Any], str | None]
-    read: Callable[[str, Room], Any]
+    read: Callable[[str, Sizes], Any]
+    notice: Callable[[], str]
     of_text: bool = False
 
     def to_params(self, value: Any) -> dict[str, str]:
@@ -48,21 +51,23 @@ class Setting:
         raw = None if value == self.default else self.write(value)
         return {} if raw is None else {self.param: raw}
 
-    def from_params(self, params: Mapping[str, str], room: Room) -> tuple[Any, list[str]]:
-        """Read a URL. What it says wrongly is left out and named in the list of notices."""
+    def from_params(self, params: Mapping[str, str], sizes: Sizes) -> tuple[Any, list[str]]:
+        """Read a URL. What is damaged in it is left out and named in the list of notices."""
         if self.param not in params:
             return self.default, []
-        value = self.read(params[self.param], room)
-        if value is not None:
-            return value, []
-        return self.default, [f"The link's {self.param} is not {self.allowed}; it is left out."]
+        value = self.read(params[self.param], sizes)
+        return (value, []) if value is not None else (self.default, [self.notice()])
 
 
 def choice(key: str, param: str, names: Mapping[Any, str]) -> Setting:
     """One of several values, each with its name in the link; the first is the default."""
     values = {name: value for value, name in names.items()}
-    allowed = f"one of {', '.join(values)}"
-    return Setting(key, param, next(iter(names)), allowed, names.get, lambda raw, _: values.get(raw))
+
+    def notice() -> str:
+        words = _("The link's {name} is not one of {values}; it is left out.")
+        return words.format(name=param, values=", ".join(values))
+
+    return Setting(key, param, next(iter(names)), names.get, lambda raw, _sizes: values.get(raw), notice)
 
 
 def switch(key: str, param: str, *, default: bool = False) -> Setting:
@@ -75,41 +80,62 @@ def number(key: str, param: str, default: float, least: float, most: float) -> S
     kind = type(default)
     form = re.compile(r"[0-9]{1,9}" if kind is int else r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
-    def read(raw: str, _: Room) -> float | None:
+    def read(raw: str, _sizes: Sizes) -> float | None:
         value = kind(raw) if form.fullmatch(raw) else None
         return value if value is not None and least <= value <= most else None
 
-    allowed = f"a {'whole ' if kind is int else ''}number from {least:g} to {most:g}"
-    return Setting(key, param, default, allowed, lambda value: f"{value:g}", read)
+    def notice() -> str:
+        words = (
+            _("The link's {name} is not a whole number from {least} to {most}; it is left out.")
+            if kind is int
+            else _("The link's {name} is not a number from {least} to {most}; it is left out.")
+        )
+        return words.format(name=param, least=f"{least:g}", most=f"{most:g}")
+
+    return Setting(key, param, default, lambda value: f"{value:g}", read, notice)
 
 
 def position(key: str, param: str) -> Setting:
     """A token of the text by its position, from 1 in the link; None as long as nobody has chosen one."""
 
-    def read(raw: str, room: Room) -> int | None:
-        place = _whole(raw, 1, room.n_pos)
+    def read(raw: str, sizes: Sizes) -> int | None:
+        place = _whole(raw, 1, sizes.n_pos)
         return None if place is None else place - 1
 
-    return Setting(key, param, None, "a token of this text", lambda at: str(at + 1), read, of_text=True)
+    def notice() -> str:
+        return _("The link's {name} is not a token of this text; it is left out.").format(name=param)
+
+    return Setting(key, param, None, lambda at: str(at + 1), read, notice, of_text=True)
 
 
 def token_id(key: str, param: str, default: int) -> Setting:
     """An id of the model's vocabulary."""
-    return Setting(key, param, default, "a token's id", str, lambda raw, room: _whole(raw, 0, room.d_vocab - 1))
+
+    def read(raw: str, sizes: Sizes) -> int | None:
+        return _whole(raw, 0, sizes.d_vocab - 1)
+
+    def notice() -> str:
+        return _("The link's {name} is not a token's id; it is left out.").format(name=param)
+
+    return Setting(key, param, default, str, read, notice)
 
 
 def head(key: str, param: str, default: Head) -> Setting:
     """A head of the model, such as L3H7."""
 
-    def read(raw: str, room: Room) -> Head | None:
+    def read(raw: str, sizes: Sizes) -> Head | None:
         found = re.fullmatch(r"L([0-9]{1,4})H([0-9]{1,4})", raw)
         place = (int(found[1]), int(found[2])) if found else None
-        return place if place is not None and place[0] < room.n_layers and place[1] < room.n_heads else None
+        return place if place is not None and place[0] < sizes.n_layers and place[1] < sizes.n_heads else None
 
-    return Setting(key, param, default, "a head of this model", head_name, read)
+    def notice() -> str:
+        return _("The link's {name} is not a head of this model; it is left out.").format(name=param)
+
+    return Setting(key, param, default, head_name, read, notice)
 
 
 def _whole(raw: str, least: int, most: int) -> int | None:
+    """The whole number from `least` to `most` that `raw` is; None for anything else."""
     value = int(raw) if re.fullmatch(r"[0-9]{1,9}", raw) else None
     return value if value is not None and least <= value <= most else None
 
@@ -117,27 +143,26 @@ def _whole(raw: str, least: int, most: int) -> int | None:
 # --- the session -----------------------------------------------------------------------------------------------------
 
 
-def open_settings(settings: Sequence[Setting], room: Room, text: str) -> list[str]:
-    """Give the session a value for each setting of the page on show; notices on what the link says wrongly.
+def open_settings(settings: Sequence[Setting], sizes: Sizes, text: str) -> None:
+    """Give the session a value for each setting of the page on show; notices tell what is damaged in the link.
 
-    `text` changes whenever the tokens do. Where Back or Forward has led here, the page is to be as its link says.
+    `text` changes whenever the tokens do. Where Back or Forward has led here, the link's values count.
     """
-    session, led, notices = st.session_state, was_led(), list[str]()
+    session, led = st.session_state, was_led()
     for setting in settings:
         known = setting.key in session and not led
         if not known:
-            session[setting.key], wrong = setting.from_params(session.link, room)
-            notices += wrong
+            session[setting.key], notices = setting.from_params(get_link(), sizes)
+            notify(*notices)
         if setting.of_text:
             if known and session.get(f"{setting.key}_of") != text:
                 session[setting.key] = setting.default
             session[f"{setting.key}_of"] = text
     session.settings = tuple(settings)
-    return notices
 
 
 def close_settings() -> None:
-    """Another page is on show: the one before has no more say in the URL."""
+    """Keep the settings of the page before out of the URL: another page is on show."""
     st.session_state.settings = ()
 
 

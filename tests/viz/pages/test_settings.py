@@ -13,11 +13,11 @@ from tests.viz.decode import charts
 from tests.viz.navigation import go_to
 from viz.registry import PAGES
 from viz.state.focus import Focus
-from viz.state.settings import Room, Setting
+from viz.state.settings import Setting, Sizes
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
-ROOM = Room(n_pos=6, d_vocab=50, n_layers=2, n_heads=3)
+SIZES = Sizes(n_pos=6, d_vocab=50, n_layers=2, n_heads=3)
 LINKS: list[tuple[str, dict[str, str]]] = [
     ("attention", {"matrices": "qkv"}),
     ("three_steps", {"step": "2", "mask": "0"}),
@@ -56,7 +56,7 @@ def test_a_link_brings_the_pages_choices_back(open_app: OpenApp, page: str, link
     assert not app.warning
     for setting in SETTINGS[page]:
         if setting.param in link:
-            assert app.session_state[setting.key] == setting.read(link[setting.param], ROOM) != setting.default
+            assert app.session_state[setting.key] == setting.read(link[setting.param], SIZES) != setting.default
         elif not setting.of_text:
             assert app.session_state[setting.key] == setting.default
     assert {name: value for name, value in told(app, page).items() if name in link or name != "to"} == link
@@ -132,20 +132,20 @@ def test_what_is_wrong_with_a_link_is_told_once(open_app: OpenApp) -> None:
 
 @given(EACH, st.text(max_size=12) | st.integers(-10, 10**10).map(str) | st.floats().map(str))
 def test_no_link_fails_and_what_is_read_is_written_again(setting: Setting, raw: str) -> None:
-    value, notices = setting.from_params({setting.param: raw}, ROOM)
-    assert bool(notices) == (setting.read(raw, ROOM) is None)
+    value, notices = setting.from_params({setting.param: raw}, SIZES)
+    assert bool(notices) == (setting.read(raw, SIZES) is None)
     again = setting.to_params(value)
-    assert setting.from_params(again, ROOM) == (value, [])
+    assert setting.from_params(again, SIZES) == (value, [])
 
 
 @given(EACH, st.integers(0, 60))
 def test_positions_ids_and_heads_stay_in_their_range(setting: Setting, number: int) -> None:
     for raw in (str(number), f"L{number}H{number}"):
-        value = setting.read(raw, ROOM)
+        value = setting.read(raw, SIZES)
         if setting.of_text and value is not None:
-            assert 0 <= value == number - 1 < ROOM.n_pos
+            assert 0 <= value == number - 1 < SIZES.n_pos
         elif setting.key == "lens_wanted" and value is not None:
-            assert 0 <= value < ROOM.d_vocab
+            assert 0 <= value < SIZES.d_vocab
         elif setting.key == "change_wanted" and value is not None:
-            assert value[0] < ROOM.n_layers
-            assert value[1] < ROOM.n_heads
+            assert value[0] < SIZES.n_layers
+            assert value[1] < SIZES.n_heads

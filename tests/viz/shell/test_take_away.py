@@ -19,7 +19,7 @@ from model.trace.file import read_trace
 from model.trace.trace import run_trace
 from viz.shell import charts, take_away
 from viz.state.focus import Focus
-from viz.state.session import View
+from viz.state.view import View
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"

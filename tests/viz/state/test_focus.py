@@ -126,7 +126,7 @@ def test_what_a_link_does_not_say_comes_from_the_default():
     assert _read(layer="7") == (dataclasses.replace(DEFAULT, head=(7, 3)), [])
     assert _read(compare="L0H9", query="1") == (dataclasses.replace(DEFAULT, compare=((0, 9),), query=0), [])
     assert _read(start="0") == (dataclasses.replace(DEFAULT, start_token=False), [])
-    assert _read(words="1", hide="yes") == (DEFAULT.with_reading(by_word=True), [])
+    assert _read(words="1", hide="0") == (DEFAULT.with_reading(by_word=True), [])
 
 
 # --- what a link says wrongly --------------------------------------------------------------------------------------
@@ -138,6 +138,16 @@ def test_a_number_that_is_none(name, raw):
     focus, notices = _read(**{name: raw})
     assert focus == DEFAULT
     assert notices == [f"The link's {name} is not a whole number; another one is shown instead."]
+
+
+@pytest.mark.parametrize("raw", ["yes", "", "2", "1\n", "true", "<script>"])
+@pytest.mark.parametrize(("name", "field"), [("start", "start_token"), ("words", "by_word"), ("hide", "without_first")])
+@pytest.mark.parametrize("on", [False, True])
+def test_a_switch_that_is_neither_on_nor_off(name, field, raw, on):
+    default = dataclasses.replace(DEFAULT, **{field: on})
+    focus, notices = Focus.from_params({name: raw}, default)
+    assert focus == default
+    assert notices == [f"The link's {name} is neither 0 nor 1; it is left out."]
 
 
 BAD_HEADS = ["xx", "", "0,1", "L0", "H1", "l0h1", "L-1H0", "L0H1x", "L99999H0", "L0H1\n", "L٣H1", "L0meanH1", "Lmean"]
@@ -250,19 +260,32 @@ def test_no_link_fails_and_whatever_it_says_can_be_shown(params):
 
 def test_a_focus_within_the_ranges_stays_as_it_is():
     assert DEFAULT.clamped(n_layers=3, n_heads=4, n_pos=5) == DEFAULT
-    assert DEFAULT.clamped(n_layers=3, n_heads=4, n_pos=5).correction(DEFAULT) == []
+    assert DEFAULT.clamped(n_layers=3, n_heads=4, n_pos=5).correction(DEFAULT, DEFAULT.to_params()) == []
 
 
 def test_a_model_with_fewer_layers_and_heads_and_a_shorter_text():
     wanted = DEFAULT.with_head(layer=999, head=-1).with_compare((5, 5), (0, 1), (7, MEAN)).with_query(30)
     shown = wanted.clamped(n_layers=2, n_heads=3, n_pos=4)
     assert (shown.head, shown.compare, shown.query) == ((1, 0), ((1, 2), (0, 1), (1, MEAN)), 3)
-    assert shown.correction(wanted) == [
+    assert shown.correction(wanted, wanted.to_params()) == [
         "There is no head L999H-1 in this model; L1H0 is shown.",
         "There is no second head L5H5 in this model; L1H2 is shown.",
         "There is no fourth head L7mean in this model; L1mean is shown.",
         "There is no token 31 in this text; token 4 is shown.",
     ]
+
+
+def test_a_correction_is_told_only_of_what_the_link_asked_for():
+    wanted = DEFAULT.with_head(layer=9, head=9).with_compare((5, 5)).with_query(30)
+    shown = wanted.clamped(n_layers=1, n_heads=1, n_pos=1)
+    assert shown.correction(wanted, {"model": "m", "text": "a"}) == []
+    no_head = "There is no head L9H9 in this model; L0H0 is shown."
+    assert shown.correction(wanted, {"layer": "9"}) == shown.correction(wanted, {"head": "9"}) == [no_head]
+    second = "There is no second head L5H5 in this model; L0H0 is shown."
+    assert shown.correction(wanted, {"compare": "L5H5"}) == [second]
+    assert shown.correction(wanted, {"query": "31"}) == ["There is no token 31 in this text; token 1 is shown."]
+    in_layer = DEFAULT.with_head(layer=0, head=9)
+    assert in_layer.clamped(n_layers=1, n_heads=1, n_pos=9).correction(in_layer, {"layer": "0"}) == []
 
 
 def test_a_text_without_tokens_has_query_0():

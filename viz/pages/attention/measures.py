@@ -10,7 +10,7 @@ import streamlit as st
 from model.heads.all_heads import MEASURES, ROLES, TEXT, Measure, measure_head, roles, scores_of
 from viz.state.focus import head_name
 from viz.state.measured import repeated_measures
-from viz.state.session import View
+from viz.state.view import View
 
 _ON = {True: "On this text", False: "On random tokens, read twice"}
 

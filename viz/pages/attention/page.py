@@ -13,8 +13,9 @@ from viz.shell.charts import chart
 from viz.shell.matrices import matrices, weight_and_score
 from viz.shell.shell import open_view, strip, theme
 from viz.state.focus import Focus, head_name
-from viz.state.session import View, get_focus
+from viz.state.session import get_focus
 from viz.state.settings import choice
+from viz.state.view import View
 
 MATRICES, VECTORS = "Scores, mask, weights", "Queries, keys, values"
 SETTINGS = (choice("matrices_of", "matrices", {MATRICES: "weights", VECTORS: "qkv"}),)

@@ -17,9 +17,11 @@ from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.figures.clicks import Cell, cell_at
 from viz.pages.attention.figures import share_bars, share_matrix
 from viz.shell.charts import chart
-from viz.shell.shell import theme
+from viz.shell.shell import strip_revision, theme
+from viz.state.address import write_url
 from viz.state.focus import Focus, head_name
-from viz.state.session import View, get_focus, set_focus, write_url
+from viz.state.session import get_focus, set_focus
+from viz.state.view import View
 from viz.text.markdown import as_text
 
 GROUP, HIDE = "group_words", "hide_first_token"
@@ -158,7 +160,7 @@ def reading_strip(reading: Reading, pattern: Float[np.ndarray, "query key"]) -> 
         [StripHead(reading.name, pattern)],
         query=reading.place_of(get_focus().query),
         # By word or by token is another text to the strip: a choice among the one is none among the other.
-        revision=f"{view.revision} {st.session_state.page} {reading.unit}",
+        revision=f"{strip_revision(view)} {reading.unit}",
         key="strip",
         on_change=stepped,
         titles=reading.titles,

@@ -16,7 +16,7 @@ from viz.pages.block.figure_weight import gelu_curve, is_narrow, weight_matrix
 from viz.shell.charts import chart
 from viz.shell.shell import theme
 from viz.state.focus import head_name
-from viz.state.session import View
+from viz.state.view import View
 
 Vectors = dict[str, np.ndarray]
 MOST_ROWS = 24

@@ -11,8 +11,9 @@ from model.steps.block import STEPS, BlockSteps, Check, block_steps
 from viz.pages.block.drawing import MOST_ROWS, Scene, Vectors, draw
 from viz.pages.block.words import NOT_DRAWN, WORDS, difference, told
 from viz.shell.shell import open_view, strip
-from viz.state.session import View, get_focus
+from viz.state.session import get_focus
 from viz.state.settings import choice, switch
+from viz.state.view import View
 from viz.text.markdown import as_text
 
 _ALL, _BLOCKS, _HEADS = "Every number", "3 blocks", "A block per head"

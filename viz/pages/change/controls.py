@@ -9,7 +9,8 @@ import streamlit as st
 from model.changes.interventions import Changes, Link, Off, Way
 from viz.state.changes import MOST, get_changes, link_name, set_changes
 from viz.state.focus import Head, head_name
-from viz.state.session import View, get_focus, set_focus
+from viz.state.session import get_focus, set_focus
+from viz.state.view import View
 
 ON, ZERO, MEAN = "On", "Off: zero", "Off: mean"
 _WAYS: dict[str, Way | None] = {ON: None, ZERO: "zero", MEAN: "mean"}

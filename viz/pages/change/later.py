@@ -15,8 +15,8 @@ from viz.shell.charts import chart
 from viz.shell.matrices import matrices
 from viz.shell.shell import theme
 from viz.state.focus import Head, head_name
-from viz.state.session import View
 from viz.state.settings import choice, head
+from viz.state.view import View
 from viz.text.markdown import as_text
 
 N_RANKED = 10

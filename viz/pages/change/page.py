@@ -18,7 +18,8 @@ from viz.shell.charts import chart
 from viz.shell.shell import open_view, strip, theme
 from viz.shell.sure_guess import sure_guess
 from viz.state.changes import get_changes, in_words
-from viz.state.session import View, changed_trace, get_focus
+from viz.state.session import get_focus
+from viz.state.view import View, changed_trace
 from viz.text.markdown import as_text
 
 SETTINGS = later.SETTINGS

@@ -6,7 +6,8 @@ import streamlit as st
 
 from viz.shell.looks import look_name
 from viz.state.focus import MEAN, MOST_BESIDE, Head
-from viz.state.session import View, get_focus, set_focus
+from viz.state.session import get_focus, set_focus
+from viz.state.view import View
 
 PLACES = ("Second head", "Third head", "Fourth head")
 

@@ -19,8 +19,9 @@ from viz.shell.looks import look_name, look_output, look_pattern, look_short
 from viz.shell.matrices import frame_row, matrices
 from viz.shell.shell import open_view, strip, theme
 from viz.state.focus import MOST_BESIDE, Head
-from viz.state.session import View, get_focus
+from viz.state.session import get_focus
 from viz.state.settings import choice
+from viz.state.view import View
 
 ALL = "all heads"
 MATRICES = "pair"

@@ -6,8 +6,8 @@ import streamlit as st
 
 from model.logits.sampling import Sampling
 from viz.pages.generation.state import clear, get_writing, is_full, stop, take_over, write_on
-from viz.state.session import View
 from viz.state.settings import choice, number, switch
+from viz.state.view import View
 from viz.text.markdown import as_text
 
 GREEDY, SAMPLED = "Greedy", "Sampled"

@@ -34,8 +34,11 @@ from viz.pages.generation.words import (
 )
 from viz.shell.charts import chart
 from viz.shell.shell import open_view, theme
+from viz.state.address import write_url
 from viz.state.focus import head_name
-from viz.state.session import View, get_focus, let_draw, write_url
+from viz.state.session import get_focus
+from viz.state.turn import let_draw
+from viz.state.view import View
 from viz.text.plotly import plain
 
 SETTINGS = controls.SETTINGS

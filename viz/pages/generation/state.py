@@ -19,8 +19,13 @@ from model.logits.generation import (
     written,
 )
 from model.logits.sampling import Sampling, choose
-from viz.state.session import View, at_the_model, get_focus, set_focus, turns
-from viz.state.writing import Writing, get_kept, keep
+from viz.state.notices import notify
+from viz.state.session import get_focus, set_focus
+from viz.state.shared import turns
+from viz.state.turn import at_the_model
+from viz.state.view import View
+from viz.state.writing import Writing, get_kept
+from viz.text.catalogue import _, ngettext
 
 BURST_SECONDS = 0.3
 """So long the model writes before the page is drawn again, a stop is heard and other sessions get their turn."""
@@ -67,25 +72,25 @@ def get_position(view: View) -> int:
 def go_to(view: View, position: int) -> None:
     """Make `position` the iteration."""
     last = len(view.tokens) - 1
-    keep(replace(get_writing(view), at=position if position > last else None))
+    replace(get_writing(view), at=position if position > last else None).keep()
     set_focus(get_focus().with_query(min(position, last)))
 
 
 def write_on(view: View, n: int) -> None:
     """Ask for `n` more tokens, beside those that were asked for and are not written yet."""
     writing = get_writing(view)
-    keep(replace(writing, left=writing.left + n))
+    replace(writing, left=writing.left + n).keep()
 
 
 def stop(view: View) -> None:
     """Write no more."""
-    keep(replace(get_writing(view), left=0))
+    replace(get_writing(view), left=0).keep()
 
 
 def clear(view: View) -> None:
     """Take back what was written."""
     go_to(view, min(get_position(view), len(view.tokens) - 1))
-    keep(Writing(view.revision))
+    Writing(view.revision).keep()
 
 
 def write_some(view: View, sampling: Sampling) -> None:
@@ -104,7 +109,7 @@ def write_some(view: View, sampling: Sampling) -> None:
             if left == 0 or time.monotonic() > end:
                 break
             turns().give_way(turn)
-    keep(replace(writing, ids=writing.ids + tuple(new), left=left))
+    replace(writing, ids=writing.ids + tuple(new), left=left).keep()
     if is_full(view):
         stop(view)
     go_to(view, len(text.tokens) + len(new) - 1)
@@ -116,8 +121,12 @@ def take_over(view: View) -> None:
     if tokenizer.start_id in written_ids:  # as text, the end of a text would be read as `<`, `|`, `end`, ...
         end = written_ids.index(tokenizer.start_id)
         if beyond := len(written_ids) - end - 1:
-            st.session_state.setdefault("notices", []).append(
-                f"The model ended its text and began another one: its {beyond:,} tokens are left out of the sentence."
+            notify(
+                ngettext(
+                    "The model ended its text and began another one: its {n:,} token is left out of the sentence.",
+                    "The model ended its text and began another one: its {n:,} tokens are left out of the sentence.",
+                    beyond,
+                ).format(n=beyond)
             )
         written_ids = written_ids[:end]
     ids = view.ids + written_ids
@@ -126,9 +135,11 @@ def take_over(view: View) -> None:
     taken = focus.with_text(tokenizer.decode(ids[1:] if start else ids)).with_query(position)
     n_again = tokenizer.encode(taken.text, start_token=start)
     if n_again != ids:
-        st.session_state.setdefault("notices", []).append(
-            f"The model wrote {len(ids):,} tokens in pieces that its vocabulary would not cut a text into; "
-            f"read as text, they are {len(n_again):,} tokens."
+        notify(
+            _(
+                "The model wrote {n:,} tokens in pieces that its vocabulary would not cut a text into; "
+                "read as text, they are {n_again:,} tokens."
+            ).format(n=len(ids), n_again=len(n_again))
         )
     set_focus(taken)
 

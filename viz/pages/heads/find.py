@@ -12,8 +12,9 @@ import streamlit as st
 from model.errors import SelectionError
 from model.heads.search import Found, ranked, strongest_key
 from viz.state.focus import head_name
-from viz.state.session import View, get_focus
+from viz.state.session import get_focus
 from viz.state.settings import choice, position, switch
+from viz.state.view import View
 from viz.text.markdown import as_text
 
 FROM_TO, FROM, TO = "From the chosen token to …", "From the chosen token", "To …"

@@ -16,8 +16,8 @@ from viz.pages.heads.figures import measure_heatmap
 from viz.shell.charts import chart
 from viz.shell.shell import theme
 from viz.state.focus import head_name
-from viz.state.session import View
 from viz.state.settings import choice
+from viz.state.view import View
 
 SHARES = tuple(entry for entry in MEASURES if entry.unit == "share of weight")
 _CHOSEN, _TABLE, _CHART = "heads_measure", "heads_table", "measure_map"

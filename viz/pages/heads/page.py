@@ -25,8 +25,10 @@ from viz.shell.shell import open_view, strip, theme
 from viz.state.changes import get_changes
 from viz.state.focus import MEAN
 from viz.state.measured import repeated_measures
-from viz.state.session import View, at_the_model, get_focus, set_focus
+from viz.state.session import get_focus, set_focus
 from viz.state.settings import switch
+from viz.state.turn import at_the_model
+from viz.state.view import View
 
 GRID = "head_grid"
 _OPENS = {"open": "attention", "beside": "compare"}

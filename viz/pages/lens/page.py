@@ -16,8 +16,9 @@ from viz.pages.lens.figure_table import lens_table
 from viz.shell.charts import chart
 from viz.shell.shell import open_view, strip, theme
 from viz.state.focus import head_name
-from viz.state.session import View, get_focus
+from viz.state.session import get_focus
 from viz.state.settings import choice, token_id
+from viz.state.view import View
 from viz.text.markdown import as_text
 from viz.text.numbers import difference_text
 from viz.text.plotly import plain

@@ -10,7 +10,11 @@ from model.errors import HeadlightError
 from model.files import hub
 from model.files.checkpoint import LoadedModel
 from viz.shell.change_marks import change_marks
-from viz.state.session import current_model, get_focus, library, model_names, set_focus, take_notices, write_url
+from viz.state.address import write_url
+from viz.state.models import current_model, model_names
+from viz.state.notices import take_notices
+from viz.state.session import get_focus, set_focus
+from viz.state.shared import library
 from viz.text.markdown import as_text
 
 _LOCAL_ADDRESSES = {"127.0.0.1", "localhost", "::1"}

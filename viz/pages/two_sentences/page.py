@@ -23,7 +23,8 @@ from viz.shell.matrices import frame_row, matrices
 from viz.shell.shell import open_view, strip, theme
 from viz.shell.sure_guess import sure_guess
 from viz.state.focus import head_name
-from viz.state.session import View, get_focus, set_focus
+from viz.state.session import get_focus, set_focus
+from viz.state.view import View
 from viz.text.markdown import as_text
 
 MATRICES, STRIP = "aligned", "second_strip"

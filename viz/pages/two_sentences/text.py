@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz.components.sentence_box import sentence_box
+from viz.components.sentence_box import sentence_box, typed_text
+from viz.state.address import write_url
 from viz.state.examples import PAIRS, Pair, partner_of
 from viz.state.focus import LAST, MAX_CHARACTERS
-from viz.state.session import get_focus, keep_second, set_focus, suggest_second, write_url
+from viz.state.session import get_focus, keep_second, set_focus, suggest_second
 from viz.text.markdown import as_text
 
 
@@ -56,10 +57,10 @@ def _set_elsewhere() -> None:
 
 
 def _typed() -> None:
-    typed = st.session_state.second_box.typed
-    if isinstance(typed, dict) and isinstance(typed.get("text"), str):
+    text = typed_text("second_box")
+    if text is not None:
         keep_second()
-        set_focus(get_focus().with_second(typed["text"]))
+        set_focus(get_focus().with_second(text))
 
 
 def _show_pair(pair: Pair) -> None:

@@ -22,9 +22,11 @@ from viz.pages.weights.figure_stack import stack_diagram
 from viz.pages.weights.figure_weights import Matrix, Row, article_table, block_weights, counts_table, embedding_weights
 from viz.shell.charts import chart
 from viz.shell.shell import open_view, strip, theme
+from viz.state.address import write_url
 from viz.state.focus import head_name
-from viz.state.session import View, get_focus, write_url
+from viz.state.session import get_focus
 from viz.state.settings import choice
+from viz.state.view import View
 from viz.text.markdown import as_text
 
 STATISTICS: dict[Statistic, str] = {

@@ -141,7 +141,7 @@ def test_a_link_that_asks_for_what_is_not_there_is_made_to_fit(open_app: OpenApp
     assert f"{OFF}: L99H0." in told
     assert "no longer cut: L1H2 1 → 1" not in told
     assert "L1H2 2 → 5, L1H2 99 → 1" in told
-    assert "switched-off heads has 1 of 3 entries" in told
+    assert "switched-off heads: 1 of 3, not written like L0H1:zero" in told
     assert "renorm is neither" in told
     assert app.session_state["changes"] == Changes((Off(0, 0, "zero"),), (Link(1, 2, 4, 1),))
 

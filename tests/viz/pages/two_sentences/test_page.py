@@ -129,12 +129,11 @@ def test_a_partner_that_nobody_asked_for_goes_with_its_text(
     monkeypatch: pytest.MonkeyPatch, page: str, suggested: str | None, kept: bool
 ) -> None:
     focus = Focus(EMBEDDED, SECOND, second="its partner")
-    state = State(page=page, focus=focus, second_suggested=suggested)
+    state = State(focus=focus, second_suggested=suggested)
     monkeypatch.setattr(session.st, "session_state", state)
-    session.type_text(FIRST)
+    session.type_text(FIRST, second_on_show=page == "two_sentences")
     assert state["focus"].second == ("its partner" if kept else None)
-    state["page"] = "attention"
-    session.type_text(SECOND)
+    session.type_text(SECOND, second_on_show=False)
     assert state["focus"].second == ("its partner" if kept else None)
 
 
