@@ -1,4 +1,4 @@
-"""Models: which are here, what the embedded one is, and how to look into another."""
+"""Models: those that are here, what the embedded one is, and how to open another."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from model.errors import HeadlightError
 from model.files import hub
 from model.files.checkpoint import LoadedModel
 from viz.shell.change_marks import change_marks
+from viz.shell.shell import model_chooser, show_notices
 from viz.state.address import write_url
-from viz.state.models import current_model, model_names
-from viz.state.notices import take_notices
+from viz.state.models import current_model
 from viz.state.session import get_focus, set_focus
 from viz.state.shared import library
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 
 _LOCAL_ADDRESSES = {"127.0.0.1", "localhost", "::1"}
@@ -25,36 +26,38 @@ def show_sizes(model: LoadedModel) -> None:
     config = model.config
     st.subheader(as_text(model.name), anchor=False)
     rows = {
-        "Layers": config.n_layers,
-        "Heads in each layer": config.n_heads,
-        "Numbers in a vector (d_model)": config.d_model,
-        "Numbers in a head's vector (d_head)": config.d_head,
-        "Longest text, in tokens (n_ctx)": config.n_ctx,
-        "Tokens in the vocabulary": config.d_vocab,
-        "Parameters": model.n_parameters,
+        _("Layers"): config.n_layers,
+        _("Heads in each layer"): config.n_heads,
+        _("Numbers in a vector (d_model)"): config.d_model,
+        _("Numbers in a head's vector (d_head)"): config.d_head,
+        _("Longest text, in tokens (n_ctx)"): config.n_ctx,
+        _("Tokens in the vocabulary"): config.d_vocab,
+        _("Parameters"): model.n_parameters,
     }
     st.table({name: f"{value:,}" for name, value in rows.items()}, border="horizontal")
 
 
 def about_the_embedded_model(model: LoadedModel) -> None:
-    """What the embedded model is, plainly, and its card."""
+    """What the embedded model is, and its card."""
     st.markdown(
-        "A small GPT-2 trained for this app, so that real attention shows offline. It does not write well; "
-        "for that, and for heads that know more, open GPT-2 itself."
+        _(
+            "A small GPT-2 trained for this app, so that real attention shows offline. It does not write well; "
+            "for that, and for heads that know more, open GPT-2 itself."
+        )
     )
     card = model.folder / "README.md"
     if card.is_file():
-        with st.expander("Model card"):
+        with st.expander(_("Model card")):
             st.markdown(card.read_text("utf-8"))
 
 
 def open_folder() -> None:
     """A form for a checkpoint of the user's own."""
-    st.subheader("A folder on this computer", anchor=False)
-    st.markdown("A folder with `config.json` and `model.safetensors` in Hugging Face's GPT-2 layout.")
+    st.subheader(_("A folder on this computer"), anchor=False)
+    st.markdown(_("A folder with `config.json` and `model.safetensors` in Hugging Face's GPT-2 layout."))
     with st.form("folder_form", border=False):
-        path = st.text_input("Folder", placeholder="/path/to/checkpoint", label_visibility="collapsed")
-        asked = st.form_submit_button("Open")
+        path = st.text_input(_("Folder"), placeholder="/path/to/checkpoint", label_visibility="collapsed")
+        asked = st.form_submit_button(_("Open"))
     path = path.strip().strip("'\"")  # file managers copy a path in quotes
     if asked and path:
         try:
@@ -68,18 +71,20 @@ def open_folder() -> None:
 
 def from_hub() -> None:
     """A form that downloads a checkpoint, after saying how large it is."""
-    st.subheader("GPT-2 from the Hugging Face hub", anchor=False)
+    st.subheader(_("GPT-2 from the Hugging Face hub"), anchor=False)
     st.markdown(
-        "Nothing is downloaded until you ask. Any repository with the GPT-2 architecture "
-        "and a `model.safetensors` works."
+        _(
+            "Nothing is downloaded until you ask. Any repository with the GPT-2 architecture and a "
+            "`model.safetensors` works."
+        )
     )
     repo = st.selectbox(
-        "Repository", hub.SUGGESTED, accept_new_options=True, key="hub_repo", label_visibility="collapsed"
+        _("Repository"), hub.SUGGESTED, accept_new_options=True, key="hub_repo", label_visibility="collapsed"
     )
-    if st.button("How large is it?", key="hub_ask") and repo:
+    if st.button(_("How large is it?"), key="hub_ask") and repo:
         st.session_state.pop("hub_size", None)
         try:
-            with st.spinner("Asking the hub"):
+            with st.spinner(_("Asking the hub")):
                 st.session_state.hub_size = (repo, hub.download_size(repo))
         except HeadlightError as error:
             st.error(as_text(str(error)))
@@ -89,15 +94,18 @@ def from_hub() -> None:
 
 
 def _download_label(size: int) -> str:
-    return f"Download {size / 1e6:,.0f} MB and open" if size else "It is here already: open it"
+    if not size:
+        return _("It is here already: open it")
+    return _("Download {megabytes:,.0f} MB and open").format(megabytes=size / 1e6)
 
 
 def _download(repo: str) -> None:
-    bar = st.progress(0.0, "Downloading")
+    bar = st.progress(0.0, _("Downloading"))
 
     def show(done: int, total: int) -> None:
         if total:
-            bar.progress(min(done / total, 1.0), f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+            words = _("{done:,.0f} of {total:,.0f} MB").format(done=done / 1e6, total=total / 1e6)
+            bar.progress(min(done / total, 1.0), words)
 
     try:
         hub.download(repo, show)
@@ -110,7 +118,7 @@ def _download(repo: str) -> None:
 
 
 def _is_visitor_at_this_machine() -> bool:
-    """Only who sits at this machine may open its folders; who comes through a proxy does not."""
+    """Whether the visitor sits at this machine, and may open its folders; one who comes through a proxy does not."""
     here = urlsplit(f"//{st.context.headers.get('Host', 'localhost')}").hostname in _LOCAL_ADDRESSES
     return here and st.get_option("server.address") in _LOCAL_ADDRESSES and "X-Forwarded-For" not in st.context.headers
 
@@ -122,16 +130,8 @@ def page() -> None:
     except HeadlightError as error:
         st.error(as_text(str(error)))
         return
-    for notice in take_notices():
-        st.warning(as_text(notice))
-    st.session_state.models_box = model.name
-    st.selectbox(
-        "Model",
-        model_names(),
-        key="models_box",
-        on_change=lambda: set_focus(get_focus().with_model(st.session_state.models_box)),
-        width=320,
-    )
+    show_notices()
+    model_chooser(model.name, width=320)
     change_marks()
     left, right = st.columns(2, gap="large")
     with left:

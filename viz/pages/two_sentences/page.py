@@ -34,7 +34,7 @@ N_TOKENS = 8
 def second_view(view: View, text: str) -> View | None:
     """The view of the second text with the same model and head, or None (and why) if there is nothing to show."""
     tokenizer = view.model.tokenizer
-    ids = tokenizer.encode(text, start_token=view.focus.start_token and tokenizer.start_id is not None)
+    ids = tokenizer.encode(text, start_token=view.start_token)
     shown = ids[: view.model.config.n_ctx]
     if not shown:
         st.info("The second text has no token; type at least one character, or copy the first text.")

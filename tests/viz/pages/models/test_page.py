@@ -33,8 +33,8 @@ def test_the_embedded_models_own_folder_is_the_embedded_model(open_app: OpenApp)
     app = open_folder(open_app("models"), str(EMBEDDED_FOLDER))
     assert not app.error
     assert app.session_state.focus.model == EMBEDDED
-    assert EMBEDDED in app.selectbox(key="models_box").options
-    assert f"{EMBEDDED} (2)" not in app.selectbox(key="models_box").options
+    assert EMBEDDED in app.selectbox(key="model_box").options
+    assert f"{EMBEDDED} (2)" not in app.selectbox(key="model_box").options
 
 
 @pytest.mark.parametrize("path", ["nowhere", "'", '""'])
