@@ -30,7 +30,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Pair:
+class SentencePair:
     """Two sentences that differ in one word, `changed`: as it stands in the first and in the second."""
 
     title: str
@@ -45,9 +45,9 @@ def _examples() -> tuple[Example, ...]:
     return tuple(Example(**{**e, "head": tuple(e["head"]), "compare": (tuple(e["compare"]),)}) for e in examples)
 
 
-def _pairs() -> tuple[Pair, ...]:
+def _pairs() -> tuple[SentencePair, ...]:
     pairs = json.loads((_ASSETS / "pairs.json").read_text("utf-8"))
-    return tuple(Pair(**{**pair, "changed": tuple(pair["changed"])}) for pair in pairs)
+    return tuple(SentencePair(**{**pair, "changed": tuple(pair["changed"])}) for pair in pairs)
 
 
 EXAMPLES = _examples()

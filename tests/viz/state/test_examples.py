@@ -7,7 +7,7 @@ import pytest
 from model.files.checkpoint import load_model
 from model.text.align import align
 from model.trace.trace import run_trace
-from viz.state.examples import EXAMPLES, PAIRS, Example, Pair
+from viz.state.examples import EXAMPLES, PAIRS, Example, SentencePair
 from viz.state.focus import clean_text
 
 
@@ -33,7 +33,7 @@ def test_examples_differ_and_fit() -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.title)
-def test_a_pair_differs_in_the_word_it_names_and_in_nothing_else(pair: Pair) -> None:
+def test_a_pair_differs_in_the_word_it_names_and_in_nothing_else(pair: SentencePair) -> None:
     old, new = pair.changed
     words, others = pair.first.split(), pair.second.split()
     alike = align([hash(word) for word in words], [hash(word) for word in others])

@@ -13,7 +13,7 @@ from viz.figures.bars import token_bars
 from viz.figures.clicks import Cell
 from viz.figures.difference import Rows, matrix_rows, output_strips, pattern_difference, patterns_side_by_side
 from viz.pages.compare.choosers import heads_beside
-from viz.pages.compare.words import Pair, divergence_note, output_table, pair_sentence, pair_table
+from viz.pages.compare.words import HeadPair, divergence_note, output_table, pair_sentence, pair_table
 from viz.shell.charts import chart
 from viz.shell.looks import look_name, look_output, look_pattern, look_short
 from viz.shell.matrices import frame_row, matrices
@@ -38,7 +38,7 @@ def compare_section(view: View) -> None:
     names = [look_name(view.trace, head) for head in heads]
     patterns = [look_pattern(view.trace, head) for head in heads]
     pairs = [
-        Pair(i, j, (look_short(heads[i]), look_short(heads[j])), *pair_divergence(patterns[i], patterns[j]))
+        HeadPair(i, j, (look_short(heads[i]), look_short(heads[j])), *pair_divergence(patterns[i], patterns[j]))
         for i, j in combinations(range(len(heads)), 2)
     ]
     token_place = st.container()
@@ -48,7 +48,7 @@ def compare_section(view: View) -> None:
 
 
 @st.fragment
-def token_section(view: View, heads: Sequence[Head], pairs: Sequence[Pair], rows: Rows) -> None:
+def token_section(view: View, heads: Sequence[Head], pairs: Sequence[HeadPair], rows: Rows) -> None:
     """The heads' strips, weights and outputs for the chosen token. Stepping reruns this and nothing else."""
     focus = strip(view, heads, hover=True)
     query, trace = focus.query, view.trace
@@ -79,7 +79,7 @@ def token_section(view: View, heads: Sequence[Head], pairs: Sequence[Pair], rows
 
 
 def pair_section(
-    view: View, heads: Sequence[Head], names: Sequence[str], patterns: Sequence[np.ndarray], pairs: Sequence[Pair]
+    view: View, heads: Sequence[Head], names: Sequence[str], patterns: Sequence[np.ndarray], pairs: Sequence[HeadPair]
 ) -> Rows:
     """The heads' matrices and the difference of a pair; where their rows lie. Nothing here depends on the token."""
     shown = _shown(pairs) if len(heads) > 2 else pairs[0]
@@ -115,7 +115,7 @@ def pair_section(
     return matrix_rows(drawn.figure, first=drawn.row)
 
 
-def _shown(pairs: Sequence[Pair]) -> Pair | None:
+def _shown(pairs: Sequence[HeadPair]) -> HeadPair | None:
     """The pair whose difference is shown, or None for all heads side by side."""
     known = {ALL: None} | {f"{pair.first}-{pair.second}": pair for pair in pairs}
     names = {name: "All heads" if pair is None else " − ".join(pair.names) for name, pair in known.items()}

@@ -13,7 +13,7 @@ from viz.text.numbers import cosine_text, distance_text, length_text
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class HeadPair:
     """Two of the heads on show (by their places), how far their rows are apart in bits, and the mean of that."""
 
     first: int
@@ -23,7 +23,7 @@ class Pair:
     mean: float
 
 
-def pair_sentence(pair: Pair, *, same: bool) -> str:
+def pair_sentence(pair: HeadPair, *, same: bool) -> str:
     """How far two heads are apart on this text."""
     if same:
         return f"**{pair.names[0]}** stands beside itself: no difference. Choose another head beside it."
@@ -39,7 +39,7 @@ def pair_sentence(pair: Pair, *, same: bool) -> str:
     return f"{names} are **{distance_text(pair.mean)} bits** apart, the mean over all rows but the first.{most}"
 
 
-def pair_table(pairs: Sequence[Pair], outputs: Sequence[Output], query: int) -> str:
+def pair_table(pairs: Sequence[HeadPair], outputs: Sequence[Output], query: int) -> str:
     """Each pair's distance in the chosen token's row and on the whole text, and the cosine of their results."""
     rows = [
         ("pair", f"bits, row {query + 1}", "bits, all rows", "cos of results"),

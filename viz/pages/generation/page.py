@@ -14,7 +14,7 @@ from viz.pages.generation import controls
 from viz.pages.generation.controls import sampling_controls, writing_controls, written_text
 from viz.pages.generation.figures import cache_stack, shown_tokens
 from viz.pages.generation.state import (
-    Reading,
+    Iteration,
     get_position,
     get_writing,
     go_to,
@@ -103,7 +103,7 @@ def iteration_strip(view: View, text: View, position: int) -> None:
     write_url()
 
 
-def cache_part(text: View, position: int, reading: Reading, choice: Choice) -> None:
+def cache_part(text: View, position: int, reading: Iteration, choice: Choice) -> None:
     """What this iteration computes in every layer, what it reads from the cache, and what that saves."""
     config, head = text.model.config, get_focus().head[1]
     st.markdown(iteration_words(text.labels, position, config.n_layers))
@@ -133,7 +133,7 @@ def cache_part(text: View, position: int, reading: Reading, choice: Choice) -> N
     st.markdown(cache_words(config, n_pos, n_numbers, n_numbers * text.trace.k.itemsize))
 
 
-def savings_part(text: View, reading: Reading, *, writing: bool) -> None:
+def savings_part(text: View, reading: Iteration, *, writing: bool) -> None:
     """What the cache saves; and, unless more is being written, the iteration against a pass over the whole text."""
     config, position = text.model.config, reading.step.position
     asked = st.session_state.get("gen_again") is True

@@ -34,7 +34,7 @@ FREE_MULTIPLICATIONS = 2_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class Iteration:
     """One iteration as it was run here: through the cache and, if that was asked for, without it."""
 
     step: Step
@@ -149,18 +149,18 @@ def is_quick(text: View, position: int) -> bool:
     return multiplications(text.model.config, position + 1) <= FREE_MULTIPLICATIONS
 
 
-def read(text: View, position: int) -> Reading:
+def read(text: View, position: int) -> Iteration:
     """The iteration at `position`, run through the cache."""
-    kept: tuple[object, Reading] | None = st.session_state.get("generation_reading")
+    kept: tuple[object, Iteration] | None = st.session_state.get("generation_reading")
     if kept is not None and kept[0] == (text.revision, position):
         return kept[1]
     trace, cache = text.trace, cache_of(text.trace, position, capacity=position + 1)
     with at_the_model():
-        reading = Reading(*timed(lambda: read_next(trace.network, trace.ids[position], cache)[0], most_runs=1))
+        reading = Iteration(*timed(lambda: read_next(trace.network, trace.ids[position], cache)[0], most_runs=1))
     return _keep(text, reading)
 
 
-def measure(text: View, reading: Reading) -> Reading:
+def measure(text: View, reading: Iteration) -> Iteration:
     """The iteration run through the cache once more, now timed, and without the cache: what differs, and the times."""
     trace, position = text.trace, reading.step.position
     cache = cache_of(trace, position, capacity=position + 1)
@@ -171,9 +171,9 @@ def measure(text: View, reading: Reading) -> Reading:
             lambda: read_again(trace.network, trace.ids[: position + 1], between=between), lambda: turn.waited
         )
     difference = step_difference(reading.step, full)
-    return _keep(text, Reading(reading.step, min(cached_ms, reading.cached_ms), full_ms, difference))
+    return _keep(text, Iteration(reading.step, min(cached_ms, reading.cached_ms), full_ms, difference))
 
 
-def _keep(text: View, reading: Reading) -> Reading:
+def _keep(text: View, reading: Iteration) -> Iteration:
     st.session_state.generation_reading = ((text.revision, reading.step.position), reading)
     return reading

@@ -8,7 +8,7 @@ from model.logits.generation import largest_number, multiplications
 from model.logits.sampling import Choice, Sampling
 from model.network.config import GPT2Config
 from viz.figures.next_token import share
-from viz.pages.generation.state import Reading
+from viz.pages.generation.state import Iteration
 from viz.text.markdown import as_text
 from viz.text.numbers import difference_text
 
@@ -42,7 +42,7 @@ def cache_words(config: GPT2Config, n_pos: int, n_numbers: int, n_bytes: int) ->
     )
 
 
-def savings_table(config: GPT2Config, position: int, reading: Reading) -> str:
+def savings_table(config: GPT2Config, position: int, reading: Iteration) -> str:
     """With the cache and without it, as a Markdown table."""
     n = position + 1
     few, many = multiplications(config, 1, position), multiplications(config, n)
@@ -68,7 +68,7 @@ def saved_words(config: GPT2Config, position: int) -> str:
     )
 
 
-def check_words(reading: Reading) -> str:
+def check_words(reading: Iteration) -> str:
     """The cached iteration against a pass over the whole text."""
     if reading.difference is None:
         return "A pass over the whole text takes a while here: it is made when you ask."

@@ -7,7 +7,7 @@ import streamlit as st
 
 from viz.components.sentence_box import sentence_box, typed_text
 from viz.state.address import write_url
-from viz.state.examples import PAIRS, Pair, partner_of
+from viz.state.examples import PAIRS, SentencePair, partner_of
 from viz.state.focus import LAST, MAX_CHARACTERS
 from viz.state.session import get_focus, keep_second, set_focus, suggest_second
 from viz.text.markdown import as_text
@@ -63,7 +63,7 @@ def _typed() -> None:
         set_focus(get_focus().with_second(text))
 
 
-def _show_pair(pair: Pair) -> None:
+def _show_pair(pair: SentencePair) -> None:
     keep_second()
     set_focus(get_focus().with_text(pair.first).with_second(pair.second).with_query(LAST))
     _set_elsewhere()
