@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from gettext import gettext as _
 from pathlib import Path
 
 from model.errors import HeadlightError, TextError
@@ -88,14 +89,16 @@ def _standard_input() -> str:
     try:
         return sys.stdin.read()
     except UnicodeDecodeError as error:
-        raise TextError(f"The text on standard input is not {error.encoding}; convert it first.") from error
+        raise TextError(
+            _("The text on standard input is not {encoding}; convert it first.").format(encoding=error.encoding)
+        ) from error
 
 
 def _trace(given: argparse.Namespace) -> None:
     text = _standard_input() if given.text == "-" else given.text
     model = load_model(given.model)
     if given.start_token and model.tokenizer.start_id is None:
-        raise TextError(f"{model.name} has no start token; leave --start-token out.")
+        raise TextError(_("{name} has no start token; leave --start-token out.").format(name=model.name))
     n_ctx, whole = model.config.n_ctx, model.tokenizer.encode(text, start_token=given.start_token)
     ids = whole[:n_ctx]
     if len(whole) > n_ctx:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from gettext import gettext as _
 from typing import Literal, NamedTuple
 
 import torch
@@ -70,7 +71,7 @@ class Changes:
             SelectionError: nothing is changed.
         """
         if not self:
-            raise SelectionError("Nothing is changed, so no layer is the first; switch off a head or cut a link.")
+            raise SelectionError(_("No layer is changed; switch off a head or cut a link."))
         return min([off.layer for off in self.off] + [cut.layer for cut in self.cuts])
 
     def way_of(self, layer: int, head: int) -> Way | None:
@@ -123,13 +124,23 @@ class Changes:
             SelectionError: a head or a link that a pass of this network over `n_pos` tokens has not.
         """
         here = self.fitting(n_layers=config.n_layers, n_heads=config.n_heads, n_pos=n_pos)
-        missing = [f"head L{o.layer}H{o.head}" for o in self.off if o not in here.off]
-        missing += [f"link {c.query} -> {c.key} in L{c.layer}H{c.head}" for c in self.cuts if c not in here.cuts]
+        missing = [_("head {head}").format(head=f"L{o.layer}H{o.head}") for o in self.off if o not in here.off]
+        missing += [
+            _("link {query} -> {key} in {head}").format(query=c.query, key=c.key, head=f"L{c.layer}H{c.head}")
+            for c in self.cuts
+            if c not in here.cuts
+        ]
         if missing:
             raise SelectionError(
-                f"There is no {missing[0]} to change; this model has the layers 0 to {config.n_layers - 1} with the "
-                f"heads 0 to {config.n_heads - 1}, and a query of this text (positions 0 to {n_pos - 1}) reads no "
-                "later key."
+                _(
+                    "There is no {change} to change: the model has layers 0 to {last_layer} with heads 0 to "
+                    "{last_head}, the text has positions 0 to {last_pos}, and no query reads a later key."
+                ).format(
+                    change=missing[0],
+                    last_layer=config.n_layers - 1,
+                    last_head=config.n_heads - 1,
+                    last_pos=n_pos - 1,
+                )
             )
 
     # --- what they do ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from gettext import gettext as _
 from pathlib import Path
 from typing import Literal
 
@@ -57,7 +58,11 @@ def load_model(name_or_path: str | Path = EMBEDDED) -> LoadedModel:
     if (folder := find_folder(name_or_path)) is not None:
         return load_folder(folder)
     if isinstance(name_or_path, Path):
-        raise CheckpointError(f"There is no folder {name_or_path}; give the folder that holds {CONFIG_FILE}.")
+        raise CheckpointError(
+            _("There is no folder {path}; give the folder that holds {config_file}.").format(
+                path=name_or_path, config_file=CONFIG_FILE
+            )
+        )
     return load_folder(hub.local_folder(name_or_path), name=name_or_path, source="hub")
 
 
@@ -79,15 +84,17 @@ def load_folder(folder: Path, *, name: str | None = None, source: Source = "fold
     config = read_config(folder)
     if not (folder / WEIGHTS_FILE).is_file():
         others = [path.name for pattern in ("*.bin", "*.index.json") for path in sorted(folder.glob(pattern))]
-        raise CheckpointError(
-            f"{folder.name} has no {WEIGHTS_FILE}"
-            + (f"; {others[0]} is not read, since only one whole safetensors file is." if others else ".")
-        )
+        message = _("{folder} has no {file}.")
+        if others:
+            message = _("{folder} has no {file}; {other} is not read: the weights must be in one .safetensors file.")
+        raise CheckpointError(message.format(folder=folder.name, file=WEIGHTS_FILE, other=others[:1] and others[0]))
     tokenizer = _tokenizer(folder, config)
     if tokenizer.n_vocab > config.d_vocab:
         raise CheckpointError(
-            f"{folder.name}: the vocabulary has {tokenizer.n_vocab:,} tokens but the model only {config.d_vocab:,} "
-            "rows (vocab_size); they do not belong together."
+            _(
+                "{name}: the vocabulary has {n_vocab:,} tokens, but the model has only {d_vocab:,} rows for them "
+                "(vocab_size); the two do not belong together."
+            ).format(name=folder.name, n_vocab=tokenizer.n_vocab, d_vocab=config.d_vocab)
         )
     network = load_weights(folder / WEIGHTS_FILE, config)
     return LoadedModel(name or folder.resolve().name, source, folder, network, tokenizer)
@@ -102,7 +109,10 @@ def _tokenizer(folder: Path, config: GPT2Config) -> Tokenizer:
     if config.d_vocab == _GPT2_VOCABULARY:
         return Tokenizer.gpt2()
     raise CheckpointError(
-        f"{folder.name} has {config.d_vocab:,} words in its vocabulary and no file that names them: expected "
-        f"{VOCABULARY_FILE}, or vocab.json and merges.txt. (Without a file, GPT-2's own {_GPT2_VOCABULARY:,} are "
-        "assumed.)"
+        _(
+            "{name} has {d_vocab:,} tokens and no file that lists them: expected {vocabulary_file}, or vocab.json and "
+            "merges.txt. (Only for {gpt2_vocabulary:,} tokens is GPT-2's own vocabulary assumed.)"
+        ).format(
+            name=folder.name, d_vocab=config.d_vocab, vocabulary_file=VOCABULARY_FILE, gpt2_vocabulary=_GPT2_VOCABULARY
+        )
     )

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from gettext import gettext as _
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,10 @@ def local_folder(repo: str) -> Path:
     found = [try_to_load_from_cache(repo, name) for name in _NEEDED]
     if not all(isinstance(path, str) for path in found):
         raise CheckpointError(
-            f"The model {repo} is not on this computer. It can be downloaded on the Models page, or with "
-            f'model.files.hub.download("{repo}").'
+            _(
+                "The model {repo} is not on this computer. Download it on the Models page, or "
+                'with model.files.hub.download("{repo}").'
+            ).format(repo=repo)
         )
     return Path(str(found[0])).parent
 
@@ -158,7 +161,9 @@ def _check_name(repo: str) -> None:
     from huggingface_hub import hf_hub_url
     from huggingface_hub.errors import HFValidationError
 
-    wrong = CheckpointError(f"{repo!r} is neither a folder here nor a hub name such as gpt2 or owner/name.")
+    wrong = CheckpointError(
+        _("{repo!r} is neither a folder here nor a hub name such as gpt2 or owner/name.").format(repo=repo)
+    )
     if not _NAME.fullmatch(repo):
         raise wrong
     try:
@@ -183,19 +188,27 @@ def _named_errors(repo: str) -> Iterator[None]:
         yield
     except errors.RemoteEntryNotFoundError as error:
         raise CheckpointError(
-            f"{repo} has no model.safetensors or no config.json on the hub; only safetensors checkpoints are read."
+            _(
+                "{repo} has no model.safetensors or no config.json on the hub; only safetensors checkpoints are read."
+            ).format(repo=repo)
         ) from error
     except errors.RepositoryNotFoundError as error:  # private and gated ones included
-        raise CheckpointError(f"The hub has no public model called {repo}.") from error
+        raise CheckpointError(_("The hub has no public model called {repo}.").format(repo=repo)) from error
     except errors.OfflineModeIsEnabled as error:
         raise CheckpointError(
-            f"{repo} is not fetched: HF_HUB_OFFLINE is set. Unset it to download; models that are on this computer can "
-            "be shown anyway."
+            _(
+                "{repo} is not downloaded, because HF_HUB_OFFLINE is set. Unset it to download; models that are on "
+                "this computer can be shown anyway."
+            ).format(repo=repo)
         ) from error
     except (httpx2.HTTPError, errors.LocalEntryNotFoundError, ConnectionError) as error:
         raise CheckpointError(
-            f"{repo} could not be fetched: the hub cannot be reached from here. Check the connection and try again; "
-            "models that are on this computer need none."
+            _(
+                "{repo} could not be downloaded: the hub cannot be reached. Check the connection and try again; "
+                "models that are on this computer need none."
+            ).format(repo=repo)
         ) from error
     except (OSError, RuntimeError) as error:  # a full disk, a folder that cannot be written, a file that changed
-        raise CheckpointError(f"{repo} could not be fetched or stored: {error}") from error
+        raise CheckpointError(
+            _("{repo} could not be downloaded or stored: {error}").format(repo=repo, error=error)
+        ) from error

@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from gettext import gettext as _
 from pathlib import Path
 
 from model.errors import CheckpointError
@@ -82,7 +83,11 @@ class ModelLibrary:
         """
         folder = find_folder(path)
         if folder is None:
-            raise CheckpointError(f"There is no folder {path}; give the folder that holds {CONFIG_FILE}.")
+            raise CheckpointError(
+                _("There is no folder {path}; give the folder that holds {config_file}.").format(
+                    path=path, config_file=CONFIG_FILE
+                )
+            )
         folder = folder.resolve()
         if (known := _known_name(folder)) is not None:
             return self.get(known)
@@ -147,20 +152,30 @@ def _check_inside(folder: Path, parents: list[Path]) -> None:
     try:
         files = list(folder.iterdir())
     except OSError as error:
-        raise CheckpointError(f"{folder.name} cannot be read ({error.strerror}).") from error
+        raise CheckpointError(
+            _("{folder} cannot be read ({reason}).").format(folder=folder.name, reason=error.strerror)
+        ) from error
     for path in (folder, *files):
-        what = "the folder" if path == folder else path.name
         try:
             inside = any(path.resolve().is_relative_to(parent.resolve()) for parent in parents)
         except (OSError, RuntimeError) as error:  # a loop is a RuntimeError up to Python 3.12
             raise CheckpointError(
-                f"{folder.name}: {what} is a link that cannot be followed; remove it, or put the file itself there."
+                _("{path} is a link that cannot be followed; remove it, or put the file itself there.").format(
+                    path=_below(folder, path)
+                )
             ) from error
         if not inside:
             raise CheckpointError(
-                f"{folder.name}: {what} is a link that leads out of the folders in {FOLDERS_VARIABLE}; put the files "
-                "themselves there, or name the folder that it leads to."
+                _(
+                    "{path} is a link that leads out of the folders in {variable}; put the files themselves there, or "
+                    "add the folder it leads to."
+                ).format(path=_below(folder, path), variable=FOLDERS_VARIABLE)
             )
+
+
+def _below(folder: Path, path: Path) -> str:
+    """`path`, the folder itself or a file in it, without the places above the folder."""
+    return folder.name if path == folder else f"{folder.name}/{path.name}"
 
 
 def _known_name(folder: Path) -> str | None:

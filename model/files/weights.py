@@ -7,6 +7,7 @@ made. Other float formats are widened to fp32, since all arithmetic here is fp32
 from __future__ import annotations
 
 import re
+from gettext import gettext as _
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,10 @@ def load_weights(path: Path, config: GPT2Config) -> GPT2:
             state = {name: _checked(file, path, name, names, wanted[name]) for name in wanted}
     except (SafetensorError, OSError) as error:
         raise CheckpointError(
-            f"{path.name} is not a whole .safetensors file ({error}). It may be cut short; download or copy it again. "
-            "Other formats (pytorch_model.bin) are not read, since loading them can run foreign code."
+            _(
+                "{name} is not a complete .safetensors file ({error}). It may be truncated; download or copy it "
+                "again. Other formats (pytorch_model.bin) are not read, since loading them can run foreign code."
+            ).format(name=path.name, error=error)
         ) from error
     network.load_state_dict(state, assign=True)
     return network.eval().requires_grad_(False)
@@ -54,19 +57,31 @@ def _plain(name: str) -> str:
 
 def _checked(file: Any, path: Path, name: str, names: dict[str, str], shape: tuple[int, ...]) -> nn.Parameter:
     if name not in names:
-        raise CheckpointError(f"{path.name} has no tensor {name}; a GPT-2 of this config.json needs it, shape {shape}.")
+        raise CheckpointError(
+            _("{file} has no tensor {tensor}; this config.json asks for it, with the shape {shape}.").format(
+                file=path.name, tensor=name, shape=shape
+            )
+        )
     stored = file.get_slice(names[name])
     if tuple(stored.get_shape()) != shape:
         raise CheckpointError(
-            f"{path.name}: {names[name]} has the shape {tuple(stored.get_shape())}; by config.json it must be {shape}."
+            _("{file}: {tensor} has the shape {found}; by config.json it must be {shape}.").format(
+                file=path.name, tensor=names[name], found=tuple(stored.get_shape()), shape=shape
+            )
         )
     if stored.get_dtype() not in _DTYPES:
         raise CheckpointError(
-            f"{path.name}: {names[name]} holds {stored.get_dtype()} numbers; allowed are {', '.join(sorted(_DTYPES))}."
+            _("{file}: {tensor} holds {dtype} numbers; allowed are {dtypes}.").format(
+                file=path.name, tensor=names[name], dtype=stored.get_dtype(), dtypes=", ".join(sorted(_DTYPES))
+            )
         )
     tensor: Tensor = file.get_tensor(names[name]).to(torch.float32)
     # A finite sum proves finite numbers in one quick pass; only a suspicious one is looked at number by number.
     if not tensor.sum().isfinite() and not (finite := tensor.isfinite()).all():
         where = tuple(int(i) for i in (~finite).nonzero()[0])
-        raise CheckpointError(f"{path.name}: {names[name]} holds {float(tensor[where])} at {where}; it must be finite.")
+        raise CheckpointError(
+            _("{file}: {tensor} holds {value} at {place}; it must be finite.").format(
+                file=path.name, tensor=names[name], value=float(tensor[where]), place=where
+            )
+        )
     return nn.Parameter(tensor, requires_grad=False)

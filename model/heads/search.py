@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from gettext import gettext as _
 
 import numpy as np
 import torch
@@ -52,7 +53,7 @@ def strongest_key(
     """
     counted = np.setdiff1d(np.arange(weights.shape[-1]), left_out)
     if not len(counted):
-        raise SelectionError("Every token that this one sees is left out; choose a later token, or leave none out.")
+        raise SelectionError(_("All tokens that this one sees are left out; choose a later token, or leave none out."))
     best = weights[..., counted].argmax(axis=-1)
     return weights[..., counted].max(axis=-1), counted[best]
 

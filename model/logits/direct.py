@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from gettext import gettext as _
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -67,7 +68,11 @@ def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: b
     """
     config, network = trace.network.config, trace.network
     if not len(ids) or not all(0 <= token_id < config.d_vocab for token_id in ids):
-        raise SelectionError(f"There is no token {list(ids)}; this model has the tokens 0 to {config.d_vocab - 1}.")
+        raise SelectionError(
+            _("There is no token {ids}; this model has tokens 0 to {last}.").format(
+                ids=list(ids), last=config.d_vocab - 1
+            )
+        )
     own = torch.tensor(trace.logits(pos)).double()
     resid = torch.tensor(trace.resid_post[-1, pos]).double()
     unembed = network.unembed.detach()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from gettext import gettext as _
 
 import numpy as np
 import torch
@@ -42,7 +43,9 @@ def cache_of(trace: Trace, n_pos: int, *, capacity: int | None = None) -> KeyVal
         SelectionError: the trace has fewer tokens.
     """
     if not 0 <= n_pos <= trace.n_pos:
-        raise SelectionError(f"There are no {n_pos} tokens to keep; this text has {trace.n_pos}.")
+        raise SelectionError(
+            _("{n} tokens cannot be cached; this text has {n_pos}.").format(n=n_pos, n_pos=trace.n_pos)
+        )
     cache = KeyValueCache.empty(trace.network.config, capacity).extended(n_pos)
     cache.k.numpy()[:] = trace.k[:, :, :n_pos]
     cache.v.numpy()[:] = trace.v[:, :, :n_pos]
@@ -126,10 +129,12 @@ def _read(
     """A pass over `ids` after `cache`: its last token's step."""
     n_ctx, n_past = network.config.n_ctx, cache.n_pos if cache else 0
     if not ids:
-        raise TextError("There is no token to read; type at least one character.")
+        raise TextError(_("There is no token to read; type at least one character."))
     if n_past + len(ids) > n_ctx:
         raise TextError(
-            f"The model reads at most {n_ctx:,} tokens; after {n_past:,} there is no room for {len(ids):,} more."
+            _("The model reads at most {n_ctx:,} tokens; after {n_past:,} there is no room for {n_new:,} more.").format(
+                n_ctx=n_ctx, n_past=n_past, n_new=len(ids)
+            )
         )
     seen: dict[str, list[Tensor]] = {"q": [], "k": [], "v": []}  # of the last token, by layer: (head, d_head)
 

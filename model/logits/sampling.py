@@ -7,6 +7,7 @@ over what top-k left, then a draw among what is left. Sources: Fan et al. 2018 (
 from __future__ import annotations
 
 from dataclasses import dataclass
+from gettext import gettext as _
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -30,13 +31,21 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not 0 < self.temperature < float("inf"):
-            raise SelectionError(f"The temperature is {self.temperature!r}; it must be a number above 0.")
+            raise SelectionError(
+                _("The temperature is {temperature!r}; it must be a number above 0.").format(
+                    temperature=self.temperature
+                )
+            )
         if self.top_k < 0:
-            raise SelectionError(f"Top-k is {self.top_k!r}; it must be 0 (no cut) or a number of tokens.")
+            raise SelectionError(
+                _("Top-k is {top_k!r}; it must be 0 (no cut) or a number of tokens.").format(top_k=self.top_k)
+            )
         if not 0 < self.top_p <= 1:
-            raise SelectionError(f"Top-p is {self.top_p!r}; it must be above 0 and at most 1 (no cut).")
+            raise SelectionError(
+                _("Top-p is {top_p!r}; it must be above 0 and at most 1 (no cut).").format(top_p=self.top_p)
+            )
         if self.seed < 0:
-            raise SelectionError(f"The seed is {self.seed!r}; it must be 0 or larger.")
+            raise SelectionError(_("The seed is {seed!r}; it must be 0 or larger.").format(seed=self.seed))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from gettext import gettext as _
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,15 @@ class GPT2Config:
         for name in ("n_layers", "n_heads", "d_model", "n_ctx", "d_vocab", "d_mlp"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
-                raise ConfigError(f"{name} is {value!r}; it must be a whole number of at least 1.")
+                raise ConfigError(
+                    _("{name} is {value!r}; it must be a whole number of at least 1.").format(name=name, value=value)
+                )
         if self.d_model % self.n_heads:
             raise ConfigError(
-                f"The vector size {self.d_model} (n_embd) cannot be split into {self.n_heads} heads (n_head) of equal "
-                "size; n_embd must be a multiple of n_head."
+                _(
+                    "The vector size {d_model} (n_embd) cannot be split into {n_heads} heads (n_head) of "
+                    "equal size; n_embd must be a multiple of n_head."
+                ).format(d_model=self.d_model, n_heads=self.n_heads)
             )
 
     @property
@@ -82,7 +87,7 @@ class GPT2Config:
         """
         kind = raw.get("model_type")
         if kind != "gpt2":
-            raise ConfigError(f"config.json describes a {kind!r} model; only 'gpt2' can be shown here.")
+            raise ConfigError(_("config.json describes a {kind!r} model; only 'gpt2' is supported.").format(kind=kind))
         sizes: dict[str, int] = {}
         for name, largest in _LARGEST.items():
             value = raw.get(name)
@@ -92,19 +97,27 @@ class GPT2Config:
                 value = 4 * sizes["n_embd"]
             if type(value) is not int or not 1 <= value <= largest:
                 raise ConfigError(
-                    f"config.json says {name} = {value!r}; expected a whole number from 1 to {largest:,}."
+                    _("config.json says {name} = {value!r}; expected a whole number from 1 to {largest:,}.").format(
+                        name=name, value=value, largest=largest
+                    )
                 )
             sizes[name] = value
         activation = raw.get("activation_function", "gelu_new")
         if not isinstance(activation, str) or activation not in _ACTIVATIONS:
             raise ConfigError(
-                f"config.json asks for the activation {activation!r}; this network has {', '.join(_ACTIVATIONS)}."
+                _("config.json asks for the activation {activation!r}; this network has {activations}.").format(
+                    activation=activation, activations=", ".join(_ACTIVATIONS)
+                )
             )
         epsilon = raw.get("layer_norm_epsilon", 1e-5)
         if not isinstance(epsilon, int | float) or not 0 <= epsilon < 1:
-            raise ConfigError(f"config.json says layer_norm_epsilon = {epsilon!r}; expected a number from 0 to 1.")
+            raise ConfigError(
+                _("config.json says layer_norm_epsilon = {epsilon!r}; expected a number from 0 to 1.").format(
+                    epsilon=epsilon
+                )
+            )
         if raw.get("add_cross_attention"):
-            raise ConfigError("config.json asks for cross-attention; only GPT-2's own decoder can be shown here.")
+            raise ConfigError(_("config.json asks for cross-attention; only GPT-2's own decoder is supported."))
         return cls(
             n_layers=sizes["n_layer"],
             n_heads=sizes["n_head"],
@@ -147,11 +160,23 @@ def read_config(folder: Path) -> GPT2Config:
     """
     path = folder / CONFIG_FILE
     if not path.is_file():
-        raise CheckpointError(f"{folder.name or folder} holds no {CONFIG_FILE}; a model folder needs it.")
+        raise CheckpointError(
+            _("{folder} has no {config_file}; a model folder needs one.").format(
+                folder=folder.name or folder, config_file=CONFIG_FILE
+            )
+        )
     try:
         raw = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{CONFIG_FILE} in {folder.name} cannot be read as JSON ({error}).") from error
+        raise ConfigError(
+            _("{file} in {folder} cannot be read as JSON ({error}).").format(
+                file=CONFIG_FILE, folder=folder.name, error=error
+            )
+        ) from error
     if not isinstance(raw, dict):
-        raise ConfigError(f"{CONFIG_FILE} in {folder.name} must hold an object, not {type(raw).__name__}.")
+        raise ConfigError(
+            _("{file} in {folder} must hold an object, not {type}.").format(
+                file=CONFIG_FILE, folder=folder.name, type=type(raw).__name__
+            )
+        )
     return GPT2Config.from_hugging_face(raw)

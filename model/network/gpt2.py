@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from gettext import gettext as _
 
 import torch
 from jaxtyping import Float, Int
@@ -174,7 +175,9 @@ class GPT2(nn.Module):
         """
         if not 0 <= layer < self.config.n_layers:
             raise SelectionError(
-                f"There is no layer {layer}; this model has the layers 0 to {self.config.n_layers - 1}."
+                _("There is no layer {layer}; this model has layers 0 to {last}.").format(
+                    layer=layer, last=self.config.n_layers - 1
+                )
             )
         block = self.h[layer]
         assert isinstance(block, Block)
@@ -188,7 +191,11 @@ class GPT2(nn.Module):
         """
         n_heads = self.block(layer).attn.n_heads
         if not 0 <= head < n_heads:
-            raise SelectionError(f"There is no head {head}; each layer of this model has the heads 0 to {n_heads - 1}.")
+            raise SelectionError(
+                _("There is no head {head}; each layer of this model has heads 0 to {last}.").format(
+                    head=head, last=n_heads - 1
+                )
+            )
 
     # A head's own weights, as views: its q, k and v are x @ w + b each, and `z @ w_o` is what it adds to the stream.
     # `c_attn` has the queries of all heads side by side, then the keys, then the values. Each raises as `check_head`.

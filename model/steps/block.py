@@ -15,7 +15,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from model.errors import SelectionError
 from model.network import attention
 from model.network.gpt2 import Block, Conv1D
 from model.trace.trace import Trace
@@ -145,12 +144,7 @@ def block_steps(trace: Trace, layer: int, pos: int) -> BlockSteps:
     Raises:
         SelectionError: no such layer or position.
     """
-    config = trace.network.config
-    if not (0 <= layer < config.n_layers and 0 <= pos < trace.n_pos):
-        raise SelectionError(
-            f"There is no layer {layer} at position {pos}; this trace has the layers 0 to {config.n_layers - 1} and "
-            f"the positions 0 to {trace.n_pos - 1}."
-        )
+    trace.check_pos(pos)
     with torch.inference_mode():
         return _block_steps(trace, layer, pos)
 

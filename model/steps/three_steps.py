@@ -7,6 +7,7 @@ shown and the last one compared with the network's own. Source: Vaswani et al. 2
 from __future__ import annotations
 
 from dataclasses import dataclass
+from gettext import gettext as _
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -91,7 +92,9 @@ def score(
     """
     n_keys = len(k)
     if not 0 <= query < n_keys:
-        raise SelectionError(f"There is no position {query}; this text has the positions 0 to {n_keys - 1}.")
+        raise SelectionError(
+            _("There is no position {query}; this text has positions 0 to {last}.").format(query=query, last=n_keys - 1)
+        )
     products = q * k  # (d_head,) * (key, d_head) -> (key, d_head)
     sums = products.sum(axis=1)
     scaled = sums * np.float32(scale)

@@ -14,6 +14,7 @@ import os
 import threading
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from gettext import gettext as _
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +73,10 @@ class Tokenizer:
                 ranks[base64.b64decode(token, validate=True)] = int(rank)
         except (OSError, ValueError, binascii.Error) as error:
             raise TokenizerError(
-                f"{path.name} cannot be read as a .tiktoken vocabulary ({error}); each line must hold a token in "
-                "base64, a space and its rank."
+                _(
+                    "{name} cannot be read as a .tiktoken vocabulary ({error}); each line must hold a token "
+                    "in base64, a space and its rank."
+                ).format(name=path.name, error=error)
             ) from error
         return cls(_encoding(path.name, ranks, {START_TOKEN: len(ranks)}))
 
@@ -97,12 +100,16 @@ class Tokenizer:
             agree = all(ids.get(text) == rank for text, rank in mergeable.items())
         except (OSError, ValueError, KeyError, AttributeError, RecursionError) as error:
             raise TokenizerError(
-                f"{vocab.name} and {merges.name} cannot be read as GPT-2's byte-level vocabulary ({error!r})."
+                _("{vocab} and {merges} cannot be read as GPT-2's byte-level vocabulary ({error!r}).").format(
+                    vocab=vocab.name, merges=merges.name, error=error
+                )
             ) from error
         if not agree:
             raise TokenizerError(
-                f"The ids in {vocab.name} do not follow the order of {merges.name}; only vocabularies built like "
-                "GPT-2's (256 bytes, then one token per merge) can be read."
+                _(
+                    "The ids in {vocab} do not follow the order of {merges}; only vocabularies built like "
+                    "GPT-2's (256 bytes, then one token per merge) can be read."
+                ).format(vocab=vocab.name, merges=merges.name)
             )
         return cls(_encoding(vocab.name, ranks, {text: ids[text] for text in ids.keys() - mergeable.keys()}))
 
@@ -119,7 +126,11 @@ class Tokenizer:
         if not start_token:
             return ids
         if self.start_id is None:
-            raise TokenizerError(f"This vocabulary has no start token {START_TOKEN}; switch the start token off.")
+            raise TokenizerError(
+                _("This vocabulary has no start token {start_token}; switch the start token off.").format(
+                    start_token=START_TOKEN
+                )
+            )
         return (self.start_id, *ids)
 
     def decode(self, ids: tuple[int, ...] | list[int]) -> str:
@@ -151,17 +162,25 @@ class Tokenizer:
 def _encoding(name: str, ranks: dict[bytes, int], special: dict[str, Any]) -> tiktoken.Encoding:
     missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if missing:
-        raise TokenizerError(f"{name} lacks the single byte {missing[0]:#04x}; without it some texts have no tokens.")
+        raise TokenizerError(
+            _("{name} lacks the single byte {byte:#04x}; without it some texts have no tokens.").format(
+                name=name, byte=missing[0]
+            )
+        )
     if sorted(ranks.values()) != list(range(len(ranks))):
-        raise TokenizerError(f"The ranks in {name} are not 0 to {len(ranks) - 1}, each once.")
+        raise TokenizerError(
+            _("The ranks in {name} are not 0 to {last}, each once.").format(name=name, last=len(ranks) - 1)
+        )
     for text, token_id in special.items():
         if type(token_id) is not int or not len(ranks) <= token_id < _MOST_TOKENS:
             raise TokenizerError(
-                f"{name} gives {text!r} the id {token_id!r}; after the {len(ranks):,} tokens of the merges only whole "
-                f"numbers from {len(ranks)} are free."
+                _(
+                    "{name} gives {text!r} the id {token_id!r}; the merges use {n:,} ids, so only whole numbers "
+                    "from {n} on are free."
+                ).format(name=name, text=text, token_id=token_id, n=len(ranks))
             )
     if len(set(special.values())) < len(special):
-        raise TokenizerError(f"{name} gives two of its tokens after the merges the same id.")
+        raise TokenizerError(_("{name} gives two of the tokens after the merges the same id.").format(name=name))
     return tiktoken.Encoding(name, pat_str=r50k_pat_str, mergeable_ranks=ranks, special_tokens=special)
 
 
@@ -175,7 +194,9 @@ def _gpt2_encoding() -> tiktoken.Encoding:
         own = os.environ.get("TIKTOKEN_CACHE_DIR")
         folder = Path(own) if own and _complete(Path(own)) else ASSETS / "tiktoken"
         if not _complete(folder):
-            raise TokenizerError(f"GPT-2's vocabulary files in assets/{folder.name} are missing or damaged.")
+            raise TokenizerError(
+                _("GPT-2's vocabulary files in assets/{folder} are missing or damaged.").format(folder=folder.name)
+            )
         os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
         try:
             return tiktoken.get_encoding("gpt2")

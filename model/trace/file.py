@@ -18,6 +18,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from gettext import gettext as _
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
@@ -79,13 +80,16 @@ class Contents:
     parts: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        n_layers = self.trace.network.config.n_layers
         if not self.layers or len(set(self.layers)) < len(self.layers):
-            raise SelectionError("No layer, or one twice; name at least one of the model's layers, and each once.")
-        if wrong := [layer for layer in self.layers if not 0 <= layer < n_layers]:
-            raise SelectionError(f"There is no layer {wrong[0]}; this model has the layers 0 to {n_layers - 1}.")
+            raise SelectionError(_("Name at least one of the model's layers, and each only once."))
+        for layer in self.layers:
+            self.trace.network.block(layer)
         if unknown := [part for part in self.parts if part not in PARTS]:
-            raise SelectionError(f"There is no part {unknown[0]!r} of a trace file; there are {', '.join(PARTS)}.")
+            raise SelectionError(
+                _("A trace file has no part {part!r}; its parts are {parts}.").format(
+                    part=unknown[0], parts=", ".join(PARTS)
+                )
+            )
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -122,21 +126,25 @@ def save_trace(path: Path | str, contents: Contents, *, model: str, tokens: Sequ
     """
     path = Path(path)
     if path.is_dir():
-        raise TraceFileError(f"{path} is a folder; name the file to write.")
+        raise TraceFileError(_("{path} is a folder; name a file.").format(path=path))
     partial = path.with_name(f"{path.name}.partial")
     try:
         free = shutil.disk_usage(path.parent).free
         if free < contents.nbytes:
             raise TraceFileError(
-                f"{path} would take {megabytes(contents.nbytes)}; {path.parent} has {megabytes(free)} left. "
-                "Leave parts or layers out, or choose another folder."
+                _(
+                    "{path} needs {size}; {folder} has {free} left. Leave parts or layers out, or choose another "
+                    "folder."
+                ).format(path=path, size=megabytes(contents.nbytes), folder=path.parent, free=megabytes(free))
             )
         with partial.open("wb") as file:
             write_trace(file, contents, model=model, tokens=tokens)
         os.replace(partial, path)
         return path.stat().st_size
     except OSError as error:
-        raise TraceFileError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise TraceFileError(
+            _("{path} cannot be written: {error}.").format(path=path, error=error.strerror or error)
+        ) from error
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -184,9 +192,15 @@ def read_trace(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any]]
             metadata = {name: json.loads(value) for name, value in (file.metadata() or {}).items() if name != "format"}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
-        raise TraceFileError(f"{path} cannot be read as a trace file: {error}.") from error
+        raise TraceFileError(
+            _("{path} cannot be read as a trace file: {error}.").format(path=path, error=error)
+        ) from error
     if missing := {"model", "ids", "tokens", "layers", "axes"} - set(metadata):
-        raise TraceFileError(f"{path} is no trace file: its metadata does not say {', '.join(sorted(missing))}.")
+        raise TraceFileError(
+            _("{path} is not a trace file: its metadata lacks {missing}.").format(
+                path=path, missing=", ".join(sorted(missing))
+            )
+        )
     return arrays, metadata
 
 

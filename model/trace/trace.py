@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from gettext import gettext as _
+from gettext import ngettext
 
 import numpy as np
 import torch
@@ -47,9 +49,15 @@ def run_trace(
     """
     n_ctx = network.config.n_ctx
     if not ids:
-        raise TextError("There is no token to look at; type at least one character.")
+        raise TextError(_("There are no tokens to trace; type at least one character."))
     if len(ids) > n_ctx:
-        raise TextError(f"The text has {len(ids):,} tokens, but the model reads at most {n_ctx:,}; shorten it.")
+        raise TextError(
+            ngettext(
+                "The text has {n:,} token, but the model reads at most {n_ctx:,}; shorten it.",
+                "The text has {n:,} tokens, but the model reads at most {n_ctx:,}; shorten it.",
+                len(ids),
+            ).format(n=len(ids), n_ctx=n_ctx)
+        )
     changes.check(network.config, len(ids))
     n_shared = 0 if changes else _shared(prefix, network, ids)
     store = store_for(network, len(ids), None if prefix is None else prefix._store, n_shared)
@@ -63,11 +71,14 @@ def run_trace(
     finite[1:] &= (queries * keys).isfinite()
     for layer, is_finite in enumerate(finite.tolist()):
         if not is_finite:
-            where = f"at the entry of layer {layer}" if layer < network.config.n_layers else "after the last layer"
-            raise CheckpointError(
-                f"The numbers of this model grow beyond what fp32 holds: {where} they are no longer finite. Its "
-                "weights are damaged, or were not meant for fp32."
-            )
+            if layer < network.config.n_layers:
+                found = _(
+                    "The numbers of this model exceed fp32's range: those that layer {layer} reads are not finite."
+                )
+            else:
+                found = _("The numbers of this model exceed fp32's range: those after the last layer are not finite.")
+            cause = _("Its weights are damaged, or were not meant for fp32.")
+            raise CheckpointError(f"{found.format(layer=layer)} {cause}")
     return Trace(network, tuple(ids), store, changes)
 
 
@@ -179,7 +190,7 @@ class Trace:
 
     def rows(self, query: int) -> Float[np.ndarray, "layer head key"]:
         """One query's weights in every head over the keys it sees: that row of each `pattern`, up to its diagonal."""
-        self._check_pos(query)
+        self.check_pos(query)
         q, k = self._store.q[:, :, query : query + 1], self._store.k[:, :, : query + 1]
         config, changes = self.network.config, self.changes
         scales = torch.tensor([config.attn_scale(layer) for layer in range(config.n_layers)])
@@ -194,7 +205,7 @@ class Trace:
 
         (Not to what is handed on in place of a switched-off head's z.)
         """
-        self._check_pos(query)
+        self.check_pos(query)
         scores = self._scores(layer, head)[query : query + 1, : query + 1]
         weights = self.changes.pattern(layer, head, scores, first=query)[0]
         return _frozen(attention.weighted_values(weights, self._store.v[layer, head, : query + 1]))
@@ -245,7 +256,7 @@ class Trace:
 
     def logits(self, pos: int) -> Float[np.ndarray, " d_vocab"]:
         """The model's scores for the token after position `pos`, one for each word of the vocabulary."""
-        self._check_pos(pos)
+        self.check_pos(pos)
         return self.remembered(("logits", pos), lambda: _frozen(self.network.logits(self._store.resid[-1, pos])))
 
     def lens(self, pos: int) -> Float[np.ndarray, "layer_plus_1 d_vocab"]:
@@ -253,7 +264,7 @@ class Trace:
 
         Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
         """
-        self._check_pos(pos)
+        self.check_pos(pos)
         return _frozen(self.network.logits(self._store.resid[:, pos]))
 
     def remembered(self, what: Hashable, derive: Callable[[], Made]) -> Made:
@@ -274,7 +285,11 @@ class Trace:
         seen["mlp_out"] = block.mlp(x, lambda name, tensor: seen.setdefault(name, tensor))
         return seen
 
-    def _check_pos(self, pos: int) -> int:
+    def check_pos(self, pos: int) -> None:
+        """Raise SelectionError unless the text has this position."""
         if not 0 <= pos < self.n_pos:
-            raise SelectionError(f"There is no position {pos}; this text has the positions 0 to {self.n_pos - 1}.")
-        return pos
+            raise SelectionError(
+                _("There is no position {pos}; this text has positions 0 to {last}.").format(
+                    pos=pos, last=self.n_pos - 1
+                )
+            )

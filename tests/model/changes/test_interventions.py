@@ -217,12 +217,12 @@ def test_what_fits_is_the_part_that_exists(drawn):
     ],
 )
 def test_a_change_of_what_is_not_there(network, changes, what):
-    with pytest.raises(SelectionError, match=f"no {what} to change; .*0 to 1 .*0 to 2.*0 to 9"):
+    with pytest.raises(SelectionError, match=f"no {what} to change: .*0 to 1 .*0 to 2.*0 to 9"):
         run_trace(network, IDS, changes=changes)
 
 
 def test_no_change_has_no_first_layer():
-    with pytest.raises(SelectionError, match="Nothing is changed"):
+    with pytest.raises(SelectionError, match="No layer is changed"):
         _ = NO_CHANGES.first_layer
 
 

@@ -179,14 +179,16 @@ def test_without_a_file_a_model_of_gpt2s_size_has_gpt2s_vocabulary(tmp_path):
 
 def test_an_unknown_vocabulary_without_a_file(tmp_path, network):
     folder = write_checkpoint(tmp_path / "mine", network, vocabulary=False)
-    with pytest.raises(CheckpointError, match=rf"mine has {N_REDUCED} words.*expected vocab\.tiktoken, or vocab\.json"):
+    with pytest.raises(
+        CheckpointError, match=rf"mine has {N_REDUCED} tokens.*expected vocab\.tiktoken, or vocab\.json"
+    ):
         load_folder(folder)
 
 
 def test_a_vocabulary_larger_than_the_model(tmp_path):
     network = random_network(make_config(d_vocab=200))
     folder = write_checkpoint(tmp_path / "mine", network)
-    with pytest.raises(CheckpointError, match=rf"mine: the vocabulary has {N_REDUCED} tokens but .* only 200 rows"):
+    with pytest.raises(CheckpointError, match=rf"mine: the vocabulary has {N_REDUCED} tokens, but .* only 200 rows"):
         load_folder(folder)
 
 
@@ -288,7 +290,7 @@ def _header(size: int, header: bytes = b"") -> bytes:
 def test_a_file_that_is_no_whole_safetensors(folder, broken):
     path = folder / "model.safetensors"
     path.write_bytes(broken(path.read_bytes()))
-    with pytest.raises(CheckpointError, match=r"model\.safetensors is not a whole \.safetensors file"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is not a complete \.safetensors file"):
         load_folder(folder)
 
 
@@ -348,7 +350,7 @@ def test_pickled_weights_are_never_run(folder):
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
-        (None, CheckpointError, r"mine holds no config\.json"),
+        (None, CheckpointError, r"mine has no config\.json"),
         ("", ConfigError, r"config\.json in mine cannot be read as JSON"),
         ('{"model_type": "gpt2"', ConfigError, r"config\.json in mine cannot be read as JSON"),
         ("[" * 100_000, ConfigError, r"config\.json in mine cannot be read as JSON"),
@@ -462,5 +464,5 @@ def test_config_json_of_the_tests_is_read_back(folder, network):
 def test_a_file_that_only_load_weights_knows(tmp_path, network):
     save_file(weights_of(network), tmp_path / "any.safetensors")
     _same(load_weights(tmp_path / "any.safetensors", network.config), network)
-    with pytest.raises(CheckpointError, match=r"none\.safetensors is not a whole"):
+    with pytest.raises(CheckpointError, match=r"none\.safetensors is not a complete"):
         load_weights(tmp_path / "none.safetensors", network.config)

@@ -175,7 +175,7 @@ def test_a_gated_repository(fake, files, ask):
 def test_a_hub_in_trouble_is_not_asked_again_and_again(fake, files, ask, status):
     fake.repos[REPO], fake.status = files, status
     start = time.monotonic()
-    with pytest.raises(CheckpointError, match=rf"{REPO} could not be fetched: the hub cannot be reached"):
+    with pytest.raises(CheckpointError, match=rf"{REPO} could not be downloaded: the hub cannot be reached"):
         ask(REPO)
     assert time.monotonic() - start < 5
 
@@ -186,7 +186,7 @@ def test_no_connection_is_told_at_once(fake, monkeypatch, ask):
         nobody.bind(("127.0.0.1", 0))
         _point_to(monkeypatch, f"http://127.0.0.1:{nobody.getsockname()[1]}")
         start = time.monotonic()
-        with pytest.raises(CheckpointError, match=r"gpt2 could not be fetched: the hub cannot be reached from here"):
+        with pytest.raises(CheckpointError, match=r"gpt2 could not be downloaded: the hub cannot be reached"):
             ask("gpt2")
         assert time.monotonic() - start < 5
 
@@ -258,7 +258,7 @@ def test_a_full_disk_is_named(fake, files, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", full)
-    with pytest.raises(CheckpointError, match=r"could not be fetched or stored: .*No space left on device"):
+    with pytest.raises(CheckpointError, match=r"could not be downloaded or stored: .*No space left on device"):
         hub.download(REPO)
 
 

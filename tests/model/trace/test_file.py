@@ -88,10 +88,10 @@ def test_large_parts_are_left_out_and_every_piece_lets_others_go_first(trace: Tr
 @pytest.mark.parametrize(
     ("layers", "parts", "said"),
     [
-        ([2], [], "no layer 2; this model has the layers 0 to 1"),
+        ([2], [], "no layer 2; this model has layers 0 to 1"),
         ([-1], [], "no layer -1"),
         ([], [], "at least one"),
-        ([0, 0], [], "each once"),
+        ([0, 0], [], "each only once"),
         ([0], ["heads"], "no part 'heads'"),
     ],
 )

@@ -79,20 +79,20 @@ def _terabyte(whole: bytes) -> bytes:
 
 
 BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
-    "truncated": (_file(lambda whole: whole[: len(whole) // 2]), "not a whole"),
-    "empty": (_file(lambda whole: b""), "not a whole"),
+    "truncated": (_file(lambda whole: whole[: len(whole) // 2]), "not a complete"),
+    "empty": (_file(lambda whole: b""), "not a complete"),
     "missing tensor": (_weights(h__1__attn__c_attn__weight=None), "no tensor h.1.attn.c_attn.weight"),
     "wrong shape": (_weights(wpe__weight=lambda tensor: tensor[:7].clone()), "wpe.weight has the shape (7, 30)"),
     "not numbers": (_weights(h__0__mlp__c_fc__weight=_first_row_nan), "h.0.mlp.c_fc.weight holds nan"),
     "wrong dtype": (_weights(ln_f__weight=lambda tensor: tensor.to(torch.int32)), "ln_f.weight holds I32"),
-    "header of 1 TB": (_file(lambda whole: struct.pack("<Q", 10**12) + whole[8:]), "not a whole"),
-    "tensor of 1 TB": (_file(_terabyte), "not a whole"),
+    "header of 1 TB": (_file(lambda whole: struct.pack("<Q", 10**12) + whole[8:]), "not a complete"),
+    "tensor of 1 TB": (_file(_terabyte), "not a complete"),
     "heads that do not divide": (_config(n_head=7), "cannot be split into 7 heads"),
     "huge": (_config(n_embd=99_999, n_head=1, vocab_size=9_999_999), "must be"),
     "llama": (_llama, "'llama' model"),
     "linked weights": (_link_out, "leads out of the folders"),
     "linked folder": (_folder_link_out, "leads out of the folders"),
-    "pickle": (_file(lambda whole: pickle.dumps({"wte.weight": [1.0]})), "not a whole"),
+    "pickle": (_file(lambda whole: pickle.dumps({"wte.weight": [1.0]})), "not a complete"),
 }
 
 
