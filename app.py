@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
 
 import streamlit as st
@@ -14,6 +13,7 @@ from viz.garbage import spare_the_collector
 from viz.registry import PAGES, page_at
 from viz.state.link import follow_address
 from viz.text.catalogue import _
+from viz.text.html import as_html
 
 HERE = Path(__file__).parent
 
@@ -33,7 +33,7 @@ st.set_page_config(page_title=tab_title(page.title))
 about = _(
     "See what each attention head of GPT-2 does to your words, after Jay Alammar's article “The Illustrated GPT-2”."
 )
-st.html(f'<div class="masthead"><h1>Headlight</h1><p>{escape(about, quote=False)}</p></div>')
+st.html(f'<div class="masthead"><h1>Headlight</h1><p>{as_html(about)}</p></div>')
 with st.container(key="unseen"):
     keep_history({tab_title(one.title): one.path for one in PAGES.values()}, key="history")
     follow_theme(key="theme")

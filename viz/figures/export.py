@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import re
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from plotly.offline import get_plotlyjs
 from viz.figures.data import data_of
 from viz.figures.look import CONFIG
 from viz.figures.tiles import min_width
+from viz.text.html import as_html
 
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
 """A text that begins with one of these is a formula to a spreadsheet, whatever the file says."""
@@ -70,13 +70,13 @@ def to_html(figure: go.Figure, *, title: str, note: str, name: str) -> bytes:
         config=chart_config(name), full_html=False, include_plotlyjs=False, default_width="100%", div_id="chart"
     )
     page = _PAGE.format(
-        title=html.escape(title),
-        note=html.escape(note),
+        title=as_html(title),
+        note=as_html(note),
         width=1240,
         min_width=min_width(figure),
         paper=layout.paper_bgcolor,
         ink=layout.font.color,
-        font=html.escape(layout.font.family),
+        font=as_html(layout.font.family),
         script=get_plotlyjs(),
         chart=chart,
     )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import pytest
 
+from tests.viz.text.texts import TEXTS
 from viz.text.plotly import plain
 
 
@@ -24,3 +28,9 @@ from viz.text.plotly import plain
 def test_text_shows_as_typed(typed, sent):
     assert plain(typed) == sent
     sent.encode()  # a browser can be sent it
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_no_tag_and_no_entity_is_left(text):
+    assert html.unescape(plain(text)) == text.replace("\n", "⏎").replace("\t", "␉")
+    assert not re.search(r"<|&(?!(amp|lt|gt);)", plain(text))

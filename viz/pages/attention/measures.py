@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 
 import streamlit as st
@@ -11,6 +10,7 @@ from model.heads.all_heads import MEASURES, ROLES, TEXT, Measure, measure_head, 
 from viz.state.focus import head_name
 from viz.state.measured import repeated_measures
 from viz.state.view import View
+from viz.text.html import as_html
 
 _ON = {True: "On this text", False: "On random tokens, read twice"}
 
@@ -56,9 +56,7 @@ def _tile(entry: Measure, value: float) -> str:
     share = entry.unit == "share of weight" and not math.isnan(value)
     bar = f'<i style="--share: {value:.4f}"></i>' if share else "<i></i>"
     title = entry.title.removesuffix(", random")
-    return (
-        f'<div title="{html.escape(entry.definition)}"><dt>{title}</dt><dd>{shown}<small>{unit}</small></dd>{bar}</div>'
-    )
+    return f'<div title="{as_html(entry.definition)}"><dt>{title}</dt><dd>{shown}<small>{unit}</small></dd>{bar}</div>'
 
 
 def _explained() -> str:
