@@ -41,7 +41,7 @@ def test_what_is_shown_is_what_was_typed(page: Page, server: Callable[..., Serve
     assert in_html.all_text_contents() == TEXTS
     titles = in_html.evaluate_all("all => all.map(p => p.title)")
     # `st.html` trims attributes, and drops those that hold the end of a comment or a section.
-    assert titles == ["" if re.search(r"--!?>|]>|</(style|title)", text) else text.strip() for text in TEXTS]
+    assert titles == ["" if re.search(r"--!?>|]>|</(style|script|title)", text) else text.strip() for text in TEXTS]
     in_plotly = page.locator(".st-key-plot .textpoint text")
     visible = [text.replace("\n", "⏎").replace("\t", "␉") for text in TEXTS]
     assert [text.replace("\u00a0", " ") for text in in_plotly.all_text_contents()] == visible
