@@ -42,6 +42,8 @@ def test_what_is_shown_is_what_was_typed(page: Page, server: Callable[..., Serve
     titles = in_html.evaluate_all("all => all.map(p => p.title)")
     # `st.html` trims attributes, and drops those that hold the end of a comment or a section.
     assert titles == ["" if re.search(r"--!?>|]>|</(style|script|title)", text) else text.strip() for text in TEXTS]
+    # The options of a list are no Markdown: they are given as they are.
+    assert page.locator(".st-key-options [data-tag]").all_text_contents() == TEXTS
     in_plotly = page.locator(".st-key-plot .textpoint text")
     visible = [text.replace("\n", "⏎").replace("\t", "␉") for text in TEXTS]
     assert [text.replace("\u00a0", " ") for text in in_plotly.all_text_contents()] == visible

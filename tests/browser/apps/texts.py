@@ -19,6 +19,7 @@ for number, text in enumerate(TEXTS):
     st.caption(as_text(text))
     st.button(as_text(text), key=f"button_{number}")
     st.html(f'<p title="{as_html(text)}">{as_html(text)}</p>')
+st.multiselect("Options", TEXTS, default=TEXTS, key="options")
 with st.container(key="warnings"):
     for text in TEXTS:
         st.warning(as_text(text))
@@ -27,8 +28,7 @@ figure = go.Figure(
         x=[0] * len(TEXTS),
         y=list(range(len(TEXTS))),
         mode="text",
-        text=[plain(text) for text in TEXTS],
-        hovertemplate="%{text}<extra></extra>",
+        texttemplate=[plain(text) for text in TEXTS],
     ),
     {"height": HEIGHT * len(TEXTS)},
 )

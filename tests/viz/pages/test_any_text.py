@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from model.files.checkpoint import EMBEDDED
+from model.files.checkpoint import EMBEDDED, load_model
 from tests.viz.decode import charts
 from viz.registry import PAGES
+from viz.text.markdown import as_text
 
 MARKUP = "<>&$*_`[]()!|~:#\\{}=^-+.\"'"
 STRANGE = "\0\n\r\t\x1b\u00ad\u0301\u200b\u200d\u202e\u2028\ufeff\ufffd\ud800🏳️‍🌈👩漢字مرحبا"
@@ -50,6 +51,18 @@ def test_a_page_bears_any_link_and_any_text(open_app: Callable[..., AppTest], na
         _is_calm(page.run())
 
     bears()
+
+
+def test_a_sentence_and_what_was_written_are_sent_as_text(open_app: Callable[..., AppTest]) -> None:
+    """One token at a time shows them in Markdown as one text: nothing in it is left for Streamlit to read."""
+    typed = "a -> b -- :zq: :material/zq: http://zq.example www.zq.example zq@zq.example :red[zq] 1. <= zq"
+    page = open_app("generation", text=typed, written="1.2.3")
+    _is_calm(page)
+    (sentence,) = (words.value for words in page.markdown if ":primary-background[" in words.value)
+    before, _, after = sentence.partition(":primary-background[")
+    assert before == as_text(typed)
+    model = load_model(EMBEDDED)
+    assert after == f"{as_text(model.tokenizer.decode([1, 2, 3]))}]"
 
 
 def _is_calm(page: AppTest) -> None:
