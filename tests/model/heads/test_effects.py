@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from model.changes.interventions import NO_CHANGES, Changes, Link, Off
+from model.heads import effects
 from model.heads.comparison import js_divergence
 from model.heads.effects import compared_rows, pattern_shifts, row_shifts
 from model.trace.trace import run_trace
@@ -49,3 +50,12 @@ def test_of_a_long_text_rows_are_spread_evenly():
     rows = compared_rows(1024)
     assert (len(rows), rows[0], rows[-1]) == (256, 0, 1023)
     assert set(np.diff(rows)) <= {4, 5}
+
+
+def test_of_a_long_text_the_query_named_is_a_position_of_the_text(network, trace, monkeypatch):
+    monkeypatch.setattr(effects, "MOST_ROWS", 4)
+    after = run_trace(network, IDS, changes=Changes((Off(0, 1, "zero"),)))
+    for shift in pattern_shifts(trace, after):
+        rows = js_divergence(trace.pattern(shift.layer, shift.head), after.pattern(shift.layer, shift.head))
+        assert shift.query in (3, 6, 9)  # of the rows 0, 3, 6, 9, the first of which only reads itself
+        assert shift.largest == rows[shift.query] == rows[[0, 3, 6, 9]].max()

@@ -63,6 +63,16 @@ def test_masked_scores_are_the_scores_up_to_the_query_and_minus_infinity_after(t
     assert np.array_equal(masked[~future], scores[~future])
 
 
+def test_weighted_values_add_up_to_z_where_links_are_cut(network):
+    cuts = (Link(0, 1, 4, 1), Link(1, 2, 3, 3), Link(1, 2, 9, 0))
+    for renormalise in (False, True):
+        cut = run_trace(network, IDS, changes=Changes(cuts=cuts, renormalise=renormalise))
+        for layer, head in HEADS:
+            for query in range(cut.n_pos):
+                _close(cut.weighted_values(layer, head, query).sum(axis=0), cut.z[layer, head, query])
+        assert not cut.weighted_values(1, 2, 9)[0].any()
+
+
 def test_scores_are_the_scaled_products_of_q_and_k(trace):
     expected = trace.q[1, 2] @ trace.k[1, 2].T / np.sqrt(10)
     _close(trace.attn_scores(1, 2), expected)
