@@ -1,9 +1,9 @@
-"""GPT-2 with every step of its attention open to look at. Knows no Streamlit and no plotly.
+"""GPT-2 with every step of its attention open to inspection. Imports neither Streamlit nor plotly.
 
 >>> from model import load_model, run_trace
 >>> gpt2 = load_model()
 >>> trace = run_trace(gpt2.network, gpt2.tokenizer.encode("A robot must obey the orders given it"))
->>> weights = trace.pattern(layer=0, head=3)  # what each token (row) gives to each token (column)
+>>> weights = trace.pattern(layer=0, head=3)  # from each token (row) to each token (column)
 """
 
 from model.network import openmp  # noqa: F401 - before anything imports torch

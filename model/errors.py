@@ -1,18 +1,18 @@
-"""The errors that `model` raises: each says what was given, what is allowed, and what to do."""
+"""The errors that `model` raises; their messages say what was given, what is allowed, and what to do."""
 
 from __future__ import annotations
 
 
 class HeadlightError(Exception):
-    """Base of every error a caller of `model` is expected to catch."""
+    """The base of all errors that callers of `model` are expected to catch."""
 
 
 class ConfigError(HeadlightError):
-    """A model configuration that is no GPT-2, or contradicts itself."""
+    """A model configuration that does not describe a GPT-2, or contradicts itself."""
 
 
 class CheckpointError(HeadlightError):
-    """Weights that are missing, cut short, of the wrong shape, or not numbers."""
+    """Weights that are missing, truncated, of the wrong shape, or not finite."""
 
 
 class TokenizerError(HeadlightError):
@@ -20,12 +20,12 @@ class TokenizerError(HeadlightError):
 
 
 class TextError(HeadlightError):
-    """A text that leaves the model nothing to compute."""
+    """A text without tokens, or with more than the model can read."""
 
 
 class SelectionError(HeadlightError):
-    """A layer, head or position outside what the trace holds."""
+    """A layer, head, position, token or setting that does not exist."""
 
 
 class BusyError(HeadlightError):
-    """So many wait for the model that one more would wait too long."""
+    """Too many callers are waiting for the model already."""

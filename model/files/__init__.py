@@ -1,1 +1,1 @@
-"""Where weights come from: a folder, the hub, the models that a running app can show."""
+"""Where models come from: folders, the Hugging Face hub, and the library of a running app."""

@@ -1,4 +1,4 @@
-"""Find, verify and load a model by name: the embedded one, a folder, or a Hugging Face hub repository."""
+"""Finds, verifies and loads a model by name: the embedded one, a folder, or a Hugging Face hub repository."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Source = Literal["embedded", "folder", "hub"]
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A network with the vocabulary its ids belong to. Shared between threads and never changed."""
+    """A network and its tokenizer. Shared between threads and never changed."""
 
     name: str
     source: Source
@@ -39,18 +39,18 @@ class LoadedModel:
 
     @property
     def n_parameters(self) -> int:
-        """How many numbers the network learnt; a tied output embedding counts once."""
+        """The number of learnt parameters; a tied output embedding counts once."""
         return sum(parameter.numel() for parameter in self.network.parameters())
 
 
 def load_model(name_or_path: str | Path = EMBEDDED) -> LoadedModel:
-    """Load the embedded model, a folder with `config.json` + `model.safetensors`, or a hub name such as `gpt2`.
+    """Load the embedded model, a folder with `config.json` + `model.safetensors`, or a hub model such as `gpt2`.
 
-    Nothing is downloaded: a hub model must be on this computer already (`model.files.hub.download` brings it).
+    Nothing is downloaded: a hub model must already be on this computer (see `model.files.hub.download`).
 
     Raises:
-        CheckpointError: nothing of that name is here, or its weights are damaged.
-        ConfigError: `config.json` describes something else than a GPT-2.
+        CheckpointError: there is no such model here, or its weights are damaged.
+        ConfigError: `config.json` does not describe a GPT-2.
         TokenizerError: its vocabulary cannot be read.
     """
     if str(name_or_path) == EMBEDDED:
@@ -67,17 +67,17 @@ def load_model(name_or_path: str | Path = EMBEDDED) -> LoadedModel:
 
 
 def find_folder(path: str | Path) -> Path | None:
-    """The folder at `path`, or of the `config.json` there; `~` stands for a home folder. None if there is none."""
+    """The folder at `path`, or the one of the `config.json` at `path`; None if there is none. `~` is expanded."""
     try:
         folder = Path(path).expanduser()
         folder = folder.parent if folder.name == CONFIG_FILE and folder.is_file() else folder
         return folder if str(path) and folder.is_dir() else None
-    except (OSError, ValueError, RuntimeError):  # a name too long, with a NUL, of a user who does not exist
+    except (OSError, ValueError, RuntimeError):  # too long, a NUL character, an unknown user
         return None
 
 
 def load_folder(folder: Path, *, name: str | None = None, source: Source = "folder") -> LoadedModel:
-    """Load a folder in Hugging Face's GPT-2 layout; `name` is what it is called on screen (default: the folder's).
+    """Load a folder in Hugging Face's GPT-2 layout; `name` is its name on screen (by default the folder's).
 
     Raises: as `load_model`.
     """

@@ -1,4 +1,4 @@
-"""GPT-2 checkpoints from the Hugging Face hub. Only `download_size` and `download` use the network, when asked to."""
+"""GPT-2 checkpoints from the Hugging Face hub. Only `download_size` and `download` use the network."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _VOCABULARY = ("vocab.json", "merges.txt")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 _SECONDS_BETWEEN_REPORTS = 0.2
 
-Progress = Callable[[int, int], None]  # bytes so far, bytes in all
+Progress = Callable[[int, int], None]  # bytes so far, bytes in total
 
 
 def local_folder(repo: str) -> Path:
     """The folder of a hub model that is already on this computer.
 
     Raises:
-        CheckpointError: the name is no hub name, or the model was not downloaded yet.
+        CheckpointError: the name is not a hub name, or the model has not been downloaded.
     """
     from huggingface_hub import try_to_load_from_cache
 
@@ -45,7 +45,7 @@ def local_folder(repo: str) -> Path:
 
 
 def local_models() -> list[str]:
-    """Names of the GPT-2 checkpoints among `SUGGESTED` that are already on this computer."""
+    """The models in `SUGGESTED` that are already on this computer."""
     return [repo for repo in SUGGESTED if _is_local(repo)]
 
 
@@ -58,7 +58,7 @@ def _is_local(repo: str) -> bool:
 
 
 def download_size(repo: str) -> int:
-    """How many bytes `download` would fetch now (files that are here already do not count).
+    """How many bytes `download` would fetch now, without the files that are already here.
 
     Raises:
         CheckpointError: no such repository, no connection, or no `model.safetensors` in it.
@@ -77,14 +77,14 @@ def download_size(repo: str) -> int:
 
 
 def download(repo: str, progress: Progress | None = None) -> Path:
-    """Fetch config, weights and vocabulary of `repo` into Hugging Face's own cache; returns the model's folder.
+    """Download config, weights and vocabulary of `repo` into Hugging Face's cache; returns the model's folder.
 
-    `progress` hears of the weights' bytes, in the calling thread and a few times a second; an exception that it raises
-    is passed on. Files that are here already are not fetched again; one that was interrupted starts anew.
+    `progress` is called with the bytes of the weights, in the calling thread and a few times a second; an exception
+    that it raises is passed on. Files that are already here are not downloaded again; an interrupted one starts over.
 
     Raises:
         CheckpointError: as `download_size`.
-        ConfigError: it is no GPT-2; its weights are then left where they are.
+        ConfigError: it is not a GPT-2; its weights are not downloaded.
     """
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import RemoteEntryNotFoundError
@@ -94,7 +94,7 @@ def download(repo: str, progress: Progress | None = None) -> Path:
         _reach(repo)
         read_config(Path(hf_hub_download(repo, CONFIG_FILE)).parent)  # before the weights, which may be gigabytes
         for name in _VOCABULARY:
-            # A repository without these uses GPT-2's own vocabulary, or loading it says that none fits.
+            # Without these, GPT-2's own vocabulary is used; loading fails if it does not fit.
             with suppress(RemoteEntryNotFoundError):
                 hf_hub_download(repo, name)
         _download_weights(repo, progress or (lambda done, total: None))
@@ -102,7 +102,7 @@ def download(repo: str, progress: Progress | None = None) -> Path:
 
 
 def _download_weights(repo: str, progress: Progress) -> None:
-    """Fetch in another thread, since the hub's client counts bytes in threads of its own, and report from this one."""
+    """Download in another thread and report from this one: the hub's client counts bytes in its own threads."""
     from huggingface_hub import hf_hub_download
 
     count = _Count()
@@ -118,7 +118,7 @@ def _download_weights(repo: str, progress: Progress) -> None:
 
 
 class _Count:
-    """Bytes so far and in all, written by one thread and read by another."""
+    """Bytes so far and in total, written by one thread and read by another."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -147,7 +147,7 @@ def _counting_bar(count: _Count) -> type[Any]:
             self.n += n or 0
             count.set(self.n, self.total or 0)
 
-        # With these two the client shows what was written and what came over the wire in one bar, not in two.
+        # With these two methods the client uses one bar for bytes written and bytes received, not two.
         def update_transfer(self, n: float) -> None:
             pass
 
@@ -167,13 +167,13 @@ def _check_name(repo: str) -> None:
     if not _NAME.fullmatch(repo):
         raise wrong
     try:
-        hf_hub_url(repo, _WEIGHTS)  # asks nothing of the network; it checks the name by the hub's own rules
+        hf_hub_url(repo, _WEIGHTS)  # no request: it checks the name by the hub's rules
     except HFValidationError as error:
         raise wrong from error
 
 
 def _reach(repo: str) -> None:
-    """Ask for the smallest file once: without a connection `hf_hub_download` would try for half a minute."""
+    """Request the smallest file once: without a connection `hf_hub_download` would retry for half a minute."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     get_hf_file_metadata(hf_hub_url(repo, CONFIG_FILE))

@@ -1,4 +1,4 @@
-"""The models a running app can show: which there are, and the few that are in memory."""
+"""The models that a running app offers, a few of them in memory."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from model.network.config import CONFIG_FILE
 from model.network.gpt2 import GPT2
 
 FOLDERS_VARIABLE = "HEADLIGHT_MODELS"
-_PACKED_AT_ONCE = 64_000_000  # bytes: what takes longer than a moment is packed while the first page is made
+_PACKED_AT_ONCE = 64_000_000  # bytes: larger models are packed in the background while the first page is drawn
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A model that can be chosen by its name."""
+    """A model that can be chosen by name."""
 
     name: str
     source: Source
 
 
 class ModelLibrary:
-    """Models by name. At most `max_loaded` are in memory; `on_unload` hears of a network that is let go.
+    """Models by name. At most `max_loaded` are in memory; `on_unload` is called with each network that is dropped.
 
-    A loaded network's weights are packed as `HEADLIGHT_PACK` says (model.packed), large ones in the background.
+    Weights are packed after loading as `HEADLIGHT_PACK` says (see `model.network.packed`).
 
-    A name never is a path: only models in the folders of `HEADLIGHT_MODELS`, opened with `open_folder`, or in Hugging
+    A name is never a path: only models in the folders of `HEADLIGHT_MODELS`, opened with `open_folder`, or in Hugging
     Face's cache can be reached.
     """
 
@@ -44,10 +44,10 @@ class ModelLibrary:
         self._opened: dict[str, Path] = {}
         self._loading: dict[str, threading.Lock] = {}
         self._opening = threading.Lock()
-        self._lock = threading.Lock()  # for a moment only: who has a model never waits for another's to load
+        self._lock = threading.Lock()  # held briefly, never while a model loads
 
     def entries(self) -> list[Entry]:
-        """Every model that `get` can load now, the embedded one first."""
+        """All models that `get` can load now, the embedded one first."""
         folders = [Entry(name, "folder") for name in self._folders()]
         return [Entry(EMBEDDED, "embedded"), *folders, *(Entry(name, "hub") for name in hub.local_models())]
 
@@ -56,7 +56,7 @@ class ModelLibrary:
 
         Raises:
             CheckpointError: there is no such model, or its weights are damaged.
-            ConfigError, TokenizerError: its other files are.
+            ConfigError, TokenizerError: one of its other files is damaged.
         """
         with self._lock:
             if model := self._found(name):
@@ -77,7 +77,7 @@ class ModelLibrary:
             return model
 
     def open_folder(self, path: Path | str) -> LoadedModel:
-        """Load the model in the folder `path` and make it known under the folder's name, or the one it has already.
+        """Load the model in the folder `path` and add it under the folder's name, or under the name it already has.
 
         Raises: as `get`.
         """
@@ -91,7 +91,7 @@ class ModelLibrary:
         folder = folder.resolve()
         if (known := _known_name(folder)) is not None:
             return self.get(known)
-        with self._opening:  # one at a time: two folders of one name get two names
+        with self._opening:  # one at a time, so that two folders of the same name get different names
             name = _free_name(folder, self._folders())
             model = load_folder(folder, name=name)
             with self._lock:
@@ -116,7 +116,7 @@ class ModelLibrary:
         return load_folder(hub.local_folder(name), name=name, source="hub")
 
     def _keep(self, model: LoadedModel) -> None:
-        if model.name in self._loaded:  # its folder's files may have changed since
+        if model.name in self._loaded:  # its files may have changed since
             self._on_unload(self._loaded.pop(model.name).network)
         self._loaded[model.name] = model
         while len(self._loaded) > self._max_loaded:
@@ -142,13 +142,13 @@ def _pack(model: LoadedModel) -> None:
 
 
 def _parents() -> list[Path]:
-    """The folders whose folders are models."""
+    """The folders that contain model folders."""
     named = filter(None, os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep))
     return [find_folder(parent) or Path(parent) for parent in named]
 
 
 def _check_inside(folder: Path, parents: list[Path]) -> None:
-    """Raise where a link leads out of the model folders: a name in an address opens nothing outside of them."""
+    """Raise if a link leads out of the model folders: a name in an address must not open anything outside of them."""
     try:
         files = list(folder.iterdir())
     except OSError as error:
@@ -179,14 +179,14 @@ def _below(folder: Path, path: Path) -> str:
 
 
 def _known_name(folder: Path) -> str | None:
-    """What the model in `folder` is called where it is the embedded one, or one of Hugging Face's cache; else None."""
+    """The name of the model in `folder` if it is the embedded one or in Hugging Face's cache, else None."""
     if folder == EMBEDDED_FOLDER.resolve():
         return EMBEDDED
     return next((name for name in hub.local_models() if hub.local_folder(name).resolve() == folder), None)
 
 
 def _free_name(folder: Path, taken: dict[str, Path]) -> str:
-    """The name `folder` has in `taken`, or a free one: its own, with a number where another model has that."""
+    """The name that `folder` has in `taken`, or else its own, with a number if another model has that name."""
     for name, known in taken.items():
         if known == folder:
             return name

@@ -1,7 +1,7 @@
-"""Weights from a `.safetensors` file into a network, checked tensor by tensor. Never pickle.
+"""Loads weights from a `.safetensors` file into a network and checks each tensor. Pickle is never read.
 
-The file is mapped, not read: fp32 weights stay where they are on disk until a pass touches them, and no second copy is
-made. Other float formats are widened to fp32, since all arithmetic here is fp32.
+The file is memory-mapped: fp32 weights stay on disk until a pass reads them, and no second copy is made. Other float
+formats are converted to fp32, since all arithmetic is fp32.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from model.network.config import GPT2Config
 from model.network.gpt2 import GPT2
 
 _DTYPES = {"F64", "F32", "F16", "BF16"}
-# The published checkpoints carry the causal mask as buffers; it is not a weight.
+# The published checkpoints contain the causal mask as buffers.
 _BUFFERS = re.compile(r"h\.\d+\.attn\.(masked_)?bias$")
 _PREFIX = "transformer."
 
@@ -28,11 +28,11 @@ _PREFIX = "transformer."
 def load_weights(path: Path, config: GPT2Config) -> GPT2:
     """The network of `config` with the weights in `path` (names and (in, out) layout of Hugging Face's GPT-2).
 
-    Names may carry the `transformer.` prefix. Tensors beyond the network's own are ignored.
+    Names may have the `transformer.` prefix. Tensors that the network does not have are ignored.
 
     Raises:
-        CheckpointError: no such file, not safetensors, cut short; a tensor missing, of another shape or number format,
-            or with values that are not finite. The message names the tensor, what was expected and what was found.
+        CheckpointError: the file is missing, truncated or not safetensors; a tensor is missing, has another shape or
+            number format, or values that are not finite. The message names the tensor, and what was expected and found.
     """
     network = GPT2(config)
     wanted = {name: tuple(parameter.shape) for name, parameter in network.named_parameters()}
@@ -76,7 +76,7 @@ def _checked(file: Any, path: Path, name: str, names: dict[str, str], shape: tup
             )
         )
     tensor: Tensor = file.get_tensor(names[name]).to(torch.float32)
-    # A finite sum proves finite numbers in one quick pass; only a suspicious one is looked at number by number.
+    # A finite sum proves that all numbers are finite; only otherwise is each looked at.
     if not tensor.sum().isfinite() and not (finite := tensor.isfinite()).all():
         where = tuple(int(i) for i in (~finite).nonzero()[0])
         raise CheckpointError(

@@ -1,1 +1,1 @@
-"""The pass: the article's attention steps, GPT-2, its sizes and weights, and how they are laid out for speed."""
+"""The network: attention in the article's steps, GPT-2 and its sizes, its weights and their layout for speed."""

@@ -1,4 +1,4 @@
-"""The sizes of a GPT-2, by the names the rest of the project uses."""
+"""The sizes of a GPT-2 network, under the names that the rest of the project uses."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from model.errors import CheckpointError, ConfigError
 
 CONFIG_FILE = "config.json"
 
-# Hugging Face's names for the GELU variants GPT-2 checkpoints use, and whether each is the tanh form.
+# Hugging Face's names of the GELU variants in GPT-2 checkpoints; True: the tanh approximation.
 _ACTIVATIONS = {"gelu_new": True, "gelu_pytorch_tanh": True, "gelu": False}
-# A config may claim any size; beyond these the claim is wrong, and believing it would only exhaust memory.
+# A larger size can only be an error, and believing it would exhaust memory.
 _LARGEST = {
     "n_layer": 1_000,
     "n_head": 1_000,
@@ -30,7 +30,10 @@ _LARGEST = {
 class GPT2Config:
     """Sizes and switches of one GPT-2 network (Radford et al. 2019, section 2.3).
 
-    `d_head * n_heads == d_model` always holds. `attn_scale(layer)` is what a query-key product is multiplied by.
+    `d_head * n_heads == d_model` always holds. `attn_scale(layer)` is the factor on a query-key product.
+
+    Raises:
+        ConfigError: a size is not a whole number of at least 1, or `d_model` not a multiple of `n_heads`.
     """
 
     n_layers: int
@@ -62,16 +65,16 @@ class GPT2Config:
 
     @property
     def d_head(self) -> int:
-        """Length of one head's query, key or value vector."""
+        """Length of a head's query, key or value vector."""
         return self.d_model // self.n_heads
 
     def attn_scale(self, layer: int) -> float:
-        """Factor on the query-key products of `layer`: 1 / sqrt(d_head), unless the checkpoint says otherwise."""
+        """The factor on the query-key products of `layer`: 1 / sqrt(d_head) unless the checkpoint says otherwise."""
         scale = self.d_head**-0.5 if self.scale_attn_weights else 1.0
         return scale / (layer + 1) if self.scale_attn_by_inverse_layer_idx else scale
 
     def scale_in_words(self, layer: int) -> str:
-        """What the query-key products of `layer` are divided by: `√64 = 8` in GPT-2 small; empty if by nothing."""
+        """What the query-key products of `layer` are divided by: `√64 = 8` in GPT-2 small; empty if they are not."""
         value = f"{1 / self.attn_scale(layer):.4g}"
         if not self.scale_attn_weights:
             return "" if value == "1" else value
@@ -83,7 +86,7 @@ class GPT2Config:
         """Read a `config.json` in Hugging Face's GPT-2 layout.
 
         Raises:
-            ConfigError: another architecture, a missing or impossible size, an activation this network does not have.
+            ConfigError: another architecture, a missing or impossible size, an unsupported activation.
         """
         kind = raw.get("model_type")
         if kind != "gpt2":
@@ -92,7 +95,7 @@ class GPT2Config:
         for name, largest in _LARGEST.items():
             value = raw.get(name)
             if value is None and name == "n_positions":
-                value = raw.get("n_ctx")  # its name in the oldest files
+                value = raw.get("n_ctx")  # the name in the oldest files
             elif value is None and name == "n_inner":
                 value = 4 * sizes["n_embd"]
             if type(value) is not int or not 1 <= value <= largest:
@@ -133,7 +136,7 @@ class GPT2Config:
         )
 
     def to_hugging_face(self) -> dict[str, Any]:
-        """The same as a `config.json` that `transformers.GPT2LMHeadModel` reads; inverse of `from_hugging_face`."""
+        """The `config.json` that `transformers.GPT2LMHeadModel` reads; the inverse of `from_hugging_face`."""
         return {
             "model_type": "gpt2",
             "architectures": ["GPT2LMHeadModel"],
@@ -155,8 +158,8 @@ def read_config(folder: Path) -> GPT2Config:
     """The sizes in the `config.json` of a model folder.
 
     Raises:
-        CheckpointError: there is none.
-        ConfigError: it is no JSON object, or as `GPT2Config.from_hugging_face`.
+        CheckpointError: the folder has none.
+        ConfigError: it is not a JSON object, or as `GPT2Config.from_hugging_face`.
     """
     path = folder / CONFIG_FILE
     if not path.is_file():

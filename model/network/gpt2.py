@@ -1,12 +1,12 @@
-"""GPT-2's network. Parameters are named and laid out as in the published checkpoints: (in, out) for every projection.
+"""The GPT-2 network. Parameters have the names and the (in, out) layout of the published checkpoints.
 
 Sources: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.3, and the published
-code; activation names are TransformerLens'. Any leading axes (a batch) are allowed everywhere.
+code; activation names are TransformerLens'. All functions accept leading (batch) axes.
 
-One seam serves looking and intervening: `forward(ids, tap=...)`. The tap sees every named activation once, in the order
-of computation, and what it returns is used in its place. Names: `embed`, `pos_embed`, then for each layer
+One hook serves inspection and intervention: `forward(ids, tap=...)`. The tap receives every named activation once, in
+the order of computation, and what it returns replaces the activation. Names: `embed`, `pos_embed`, then for each layer
 `h.N.` + `resid_pre ln_1 q k v attn_scores pattern z attn_out resid_mid ln_2 mlp_pre mlp_post mlp_out resid_post`.
-`attn_scores` (masked) and `pattern` exist only when `eager=True`: the fused kernel never holds them.
+`attn_scores` (masked) and `pattern` exist only with `eager=True`: the fused kernel never holds them.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def _see_at(see: Tap, prefix: str, name: str, tensor: Tensor) -> Tensor:
 
 
 def _empty(*shape: int) -> nn.Parameter:
-    """A parameter with a shape and no memory; `init_weights` or a checkpoint gives it its values."""
+    """A parameter with a shape but no memory; `init_weights` or a checkpoint supplies its values."""
     return nn.Parameter(torch.empty(*shape, device="meta"))
 
 
 class Conv1D(nn.Module):
-    """`x @ weight + bias`; the name is the published code's, whose projections were convolutions of width 1."""
+    """`x @ weight + bias`; named as in the published code, where projections are convolutions of width 1."""
 
     def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()
@@ -51,22 +51,22 @@ class Conv1D(nn.Module):
         return F.linear(x, self.weight.t(), self.bias)
 
     def pack(self) -> None:
-        """Read the weight faster from now on, from a packed copy of it, wherever no gradient is asked for."""
+        """From now on use a packed copy of the weight, which is read faster, wherever no gradient is needed."""
         self.packed = packed.PackedLinear(self.weight.t(), self.bias, self.weight)
 
 
 def _layer_norm(config: GPT2Config) -> nn.LayerNorm:
-    """Each vector brought to mean 0 and variance 1, then scaled and shifted (Ba et al. 2016)."""
+    """Normalises each vector to mean 0 and variance 1, then scales and shifts it (Ba et al. 2016)."""
     return nn.LayerNorm(config.d_model, config.layer_norm_epsilon, device="meta")
 
 
 def _embedding(n_rows: int, d_model: int) -> nn.Embedding:
-    """One row of `weight` for each id. Given its weight, it initialises none: on the meta device that takes 2 s."""
+    """A row of `weight` for each id. Passing the weight skips torch's initialisation, which takes 2 s on `meta`."""
     return nn.Embedding(n_rows, d_model, _weight=torch.empty(n_rows, d_model, device="meta"))
 
 
 class Attention(nn.Module):
-    """Masked self-attention of all heads of one layer."""
+    """Masked self-attention: all heads of one layer."""
 
     def __init__(self, config: GPT2Config, layer: int) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class Attention(nn.Module):
 
 
 class MLP(nn.Module):
-    """Two projections with a GELU between them, applied to each position alone."""
+    """Two projections with a GELU in between, applied to each position separately."""
 
     def __init__(self, config: GPT2Config) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class MLP(nn.Module):
 
 
 class Block(nn.Module):
-    """One layer: attention, then MLP; each reads a normalised residual stream and adds to the raw one."""
+    """One layer: attention, then the MLP; each reads the normalised residual stream and adds to the stream itself."""
 
     def __init__(self, config: GPT2Config, layer: int) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class Block(nn.Module):
 
 
 class GPT2(nn.Module):
-    """The network of `config`. Made without weights: call `init_weights`, or assign a checkpoint's state dict."""
+    """The network described by `config`, without weights: call `init_weights`, or assign a checkpoint's state dict."""
 
     def __init__(self, config: GPT2Config) -> None:
         super().__init__()
@@ -146,10 +146,10 @@ class GPT2(nn.Module):
         cache: KeyValueCache | None = None,
         eager: bool = False,
     ) -> Float[Tensor, "*batch pos d_model"]:
-        """The residual stream after the last layer for `ids`; hand what you need of it to `logits`.
+        """The residual stream after the last layer; pass the positions you need to `logits`.
 
-        With `cache`, `ids` continue after the positions in it, and their own keys and values are written behind these.
-        All positions together must not exceed `n_ctx`.
+        With `cache`, `ids` continue after the cached positions, and their own keys and values are written behind those.
+        There must be no more than `n_ctx` positions in all. `eager` computes attention step by step.
         """
         see: Tap = tap or (lambda name, tensor: tensor)
         n_past = 0 if cache is None else cache.n_pos
@@ -161,7 +161,7 @@ class GPT2(nn.Module):
         return x
 
     def logits(self, resid: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_vocab"]:
-        """A score for every word of the vocabulary, from the residual stream after the last layer (or after any)."""
+        """The score of every token of the vocabulary, from the residual stream after the last layer (or any other)."""
         x, unembed = self.ln_f(resid), self.unembed
         if self._packed_unembed is not None and self._packed_unembed.serves(x, unembed):
             return self._packed_unembed(x)
@@ -236,20 +236,20 @@ class GPT2(nn.Module):
 
     @property
     def unembed(self) -> Float[Tensor, "d_vocab d_model"]:
-        """The output embedding: a row for every token; the input embedding again where the two are tied."""
+        """The output embedding, a row for every token; the same tensor as the input embedding if they are tied."""
         return (self.lm_head or self.wte).weight
 
     @property
     def packable_bytes(self) -> int:
-        """What `pack` would take: the bytes of all projections and of the output embedding."""
+        """Bytes that `pack` would allocate: all projections and the output embedding."""
         projections = (module.weight for module in self.modules() if isinstance(module, Conv1D))
         return sum(weight.nbytes for weight in (*projections, self.unembed))
 
     def pack(self) -> bool:
-        """Lay all projections out for oneDNN, in copies; False, and nothing is done, where that cannot be.
+        """Copy all projections into oneDNN's layout; returns False, and does nothing, where that is impossible.
 
-        Other threads may use the network meanwhile. A pass that needs gradients goes on using the parameters, and so
-        does one after a parameter was changed.
+        Other threads may use the network meanwhile. A pass that needs gradients still uses the parameters themselves,
+        and so does every pass after a parameter has changed.
         """
         unembed = self.unembed
         projections = [module for module in self.modules() if isinstance(module, Conv1D)]
@@ -262,7 +262,7 @@ class GPT2(nn.Module):
 
     @torch.no_grad()
     def init_weights(self, seed: int) -> GPT2:
-        """Give every parameter its random start (section 2.3): N(0, 0.02), residual projections / sqrt(2 layers)."""
+        """Initialise every parameter (section 2.3): N(0, 0.02), residual projections divided by sqrt(2 n_layers)."""
         generator = torch.Generator().manual_seed(seed)
         residual_std = 0.02 * (2 * self.config.n_layers) ** -0.5
         for name, module in self.named_modules():

@@ -1,8 +1,8 @@
-"""Projections laid out as oneDNN's kernels read them: the same numbers, read from memory up to three times as fast.
+"""Projections in the layout of oneDNN's kernels: the same numbers, read from memory up to three times as fast.
 
-A short pass takes as long as reading the weights does. PyTorch reaches oneDNN's own layout only through private names;
-where those are missing, or a weight is not on the CPU in fp32, nothing is packed and the plain product is used. A
-packed projection is a copy: it takes as much memory as the weight itself.
+The time of a short pass is the time to read the weights. PyTorch offers oneDNN's layout only through private names;
+where these are missing, or a weight is not fp32 on the CPU, nothing is packed and the plain product is used. A packed
+projection is a copy and takes as much memory as the weight itself.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from torch import Tensor
 from torch.nn import functional as F
 
 VARIABLE = "HEADLIGHT_PACK"
-"""`on`, `off`, or `auto` (the default): packed where that takes at most a quarter of the memory that is free."""
+"""`on`, `off`, or `auto` (the default): pack where that takes at most a quarter of the free memory."""
 
 _SHARE = 0.25
-_FEWEST_ROWS = 4  # for fewer, oneDNN reads the weight more slowly than for four: they are filled up with zeros
+_FEWEST_ROWS = 4  # oneDNN is slower for fewer rows than for four, so fewer are padded with zeros
 _MEMINFO, _CGROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 
 
 class PackedLinear:
-    """`x @ weight.T + bias` for one weight; `serves` says whether it may be used, calling it is then exact."""
+    """`x @ weight.T + bias` for one weight, equal to the plain product; `serves` says whether it may be used."""
 
     def __init__(self, weight: Float[Tensor, "d_out d_in"], bias: Float[Tensor, " d_out"] | None, of: Tensor) -> None:
-        """Pack `weight`, which is the parameter `of` or its transpose: if that changes, this serves no more."""
+        """Pack `weight`, which is the parameter `of` or its transpose; once `of` changes, `serves` is False."""
         self._weight = torch.ops.mkldnn._reorder_linear_weight(weight.detach().contiguous())
         self._bias, self._of, self._state = bias, of, (of._version, of.data_ptr())
         self._d_out = weight.shape[0]
 
     def serves(self, x: Tensor, of: Tensor, bias: Tensor | None = None) -> bool:
-        """Whether `x` can go through, the parameters are still what was packed, and no gradient is asked for."""
+        """Whether `x` is suitable, the parameters are those that were packed, and no gradient is needed."""
         return (
             of is self._of
             and (of._version, of.data_ptr()) == self._state
@@ -46,11 +46,11 @@ class PackedLinear:
         )
 
     def __deepcopy__(self, memo: dict[int, object]) -> PackedLinear:
-        """Itself: it never changes, and the parameters of a copied network are others, which it does not serve."""
+        """Itself: it never changes, and it does not serve the parameters of a copied network, which are others."""
         return self
 
     def __call__(self, x: Float[Tensor, "*batch d_in"]) -> Float[Tensor, "*batch d_out"]:
-        """The product; only for what `serves`."""
+        """The product; call it only where `serves` is True."""
         rows = x.reshape(-1, x.shape[-1])
         n_rows = len(rows)
         if n_rows < _FEWEST_ROWS:
@@ -60,7 +60,7 @@ class PackedLinear:
 
 
 def can_pack(weight: Tensor) -> bool:
-    """Whether this PyTorch has what packing needs, and the weight is one that can be packed: fp32, CPU, not trained."""
+    """Whether this PyTorch can pack, and whether the weight is fp32, on the CPU and needs no gradient."""
     return (
         weight.device.type == "cpu"
         and weight.dtype is torch.float32
@@ -72,9 +72,9 @@ def can_pack(weight: Tensor) -> bool:
 
 
 def wanted(n_bytes: int) -> bool:
-    """Whether weights of `n_bytes` are to be packed, by `HEADLIGHT_PACK` and the memory that is free now.
+    """Whether to pack weights of `n_bytes`, by `HEADLIGHT_PACK` and the memory that is free now.
 
-    Where the free memory cannot be told, `auto` means off. Any other word counts as `auto`.
+    Where the free memory is unknown, `auto` means off. Any other value means `auto`.
     """
     setting = os.environ.get(VARIABLE, "auto").strip().lower()
     if setting in ("on", "off"):
@@ -84,7 +84,7 @@ def wanted(n_bytes: int) -> bool:
 
 
 def free_memory() -> int | None:
-    """Bytes that can still be taken: the machine's, or this container's where that allows less; None: unknown."""
+    """Bytes that can still be allocated, by the machine or by the container's lower limit; None: unknown."""
     try:
         lines = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines())
         free = int(lines["MemAvailable"].split()[0]) * 1024
@@ -93,5 +93,5 @@ def free_memory() -> int | None:
     try:
         limit, used = ((_CGROUP / name).read_text().strip() for name in ("memory.max", "memory.current"))
         return free if limit == "max" else max(0, min(free, int(limit) - int(used)))
-    except (OSError, ValueError):  # not in a container that says
+    except (OSError, ValueError):  # no container limit is readable
         return free

@@ -1,7 +1,7 @@
-"""What a network has learnt, counted and reduced to a size that can be drawn.
+"""A network's parameters, counted, and reduced to a size that can be drawn.
 
-The counts are read off the network's own tensors, never off its configuration, so they hold on the meta device too.
-A large matrix is reduced to blocks, each told by one statistic of all its weights: nothing is left out or smoothed.
+The counts come from the network's own tensors, not from its configuration, and so work on the meta device too. A large
+matrix is reduced to blocks, each represented by one statistic of all its weights: none is left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from model.network.config import GPT2Config
 from model.network.gpt2 import GPT2
 
 Statistic = Literal["farthest", "mean", "smallest", "largest"]
-"""What a block of weights is told by; `farthest` is its weight farthest from 0, sign and all."""
+"""What represents a block of weights; `farthest` is the weight farthest from 0, with its sign."""
 
 GPT2_SMALL = GPT2Config(n_layers=12, n_heads=12, d_model=768, n_ctx=1024, d_vocab=50257, d_mlp=3072)
 ARTICLE_TOTAL = 124_410_624
@@ -43,7 +43,7 @@ ARTICLE_COUNTS: Mapping[str, int] = MappingProxyType(
         "wpe.weight": 786_432,
     }
 )
-"""The counts that the article's table prints for GPT-2 small, by the names of the tensors; blocks count 12 times."""
+"""The counts that the article's table prints for GPT-2 small, by tensor; those of a block count 12 times."""
 
 MAX_CELLS = 64
 MAX_EMBEDDING_ROWS, MAX_EMBEDDING_COLUMNS = 64, 96
@@ -51,7 +51,7 @@ MAX_EMBEDDING_ROWS, MAX_EMBEDDING_COLUMNS = 64, 96
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """One tensor: its name within its block (or of its own), its shape, and how often the network has it."""
+    """A tensor: its name (within its block, if it is in one), its shape, and how many copies the network has."""
 
     name: str
     shape: tuple[int, ...]
@@ -59,13 +59,13 @@ class ParameterRow:
 
     @property
     def count(self) -> int:
-        """Numbers in one copy."""
+        """Parameters in one copy."""
         return math.prod(self.shape)
 
 
 @dataclass(frozen=True)
 class ParameterTable:
-    """Every tensor of a network: those of a block, which all `n_layers` blocks have alike, and the others."""
+    """Every tensor of a network: those of a block, of which there are `n_layers` alike, and all others."""
 
     n_layers: int
     block: tuple[ParameterRow, ...]
@@ -78,31 +78,31 @@ class ParameterTable:
 
     @property
     def block_total(self) -> int:
-        """Numbers in one block."""
+        """Parameters in one block."""
         return sum(row.count for row in self.block)
 
     @property
     def total(self) -> int:
-        """Numbers in the whole network."""
+        """Parameters in the whole network."""
         return sum(row.count * row.copies for row in self.rows)
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A tensor that the article's table counts otherwise: once as `printed` (0: left out), really as `row`."""
+    """A tensor whose count in the article's table, `printed` (0: missing there), differs from that of `row`."""
 
     row: ParameterRow
     printed: int
 
     @property
     def missing(self) -> int:
-        """What the article's total lacks by it."""
+        """How much the article's total falls short because of it."""
         return (self.row.count - self.printed) * self.row.copies
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """A matrix of `size` in blocks of `block` weights (rows, columns); those at its ends may be cut shorter."""
+    """A matrix of `size`, reduced to blocks of `block` weights (rows, columns); the last ones may be smaller."""
 
     values: Float[np.ndarray, "rows columns"]
     size: tuple[int, int]
@@ -110,7 +110,7 @@ class Reduced:
 
 
 def parameter_table(network: GPT2) -> ParameterTable:
-    """The table of all tensors of `network`, in the order in which a token meets them within a block."""
+    """All tensors of `network`, those of a block in the order of computation."""
     n_layers = len(network.h)
     first = network.h[0].named_parameters()
     block = tuple(ParameterRow(name, tuple(tensor.shape), n_layers) for name, tensor in first)
@@ -123,18 +123,18 @@ def parameter_table(network: GPT2) -> ParameterTable:
 
 
 def gpt2_small_table() -> ParameterTable:
-    """The table of GPT-2 small's shape, counted on a network without memory."""
+    """The table of GPT-2 small, counted on a network that takes no memory."""
     return parameter_table(GPT2(GPT2_SMALL))
 
 
 def article_gaps(table: ParameterTable) -> tuple[Gap, ...]:
-    """Where the article's printed counts differ from `table`; with GPT-2 small's, they make up its whole shortfall."""
+    """Where the article's counts differ from `table`; for GPT-2 small this explains all that its total lacks."""
     gaps = (Gap(row, ARTICLE_COUNTS.get(row.name, 0)) for row in table.rows)
     return tuple(gap for gap in gaps if gap.missing)
 
 
 def block_matrices(network: GPT2, layer: int) -> dict[str, Float[Tensor, "d_in d_out"]]:
-    """The weight matrices of one block, (in, out) as on disk; `c_attn` in its three parts, which lie side by side.
+    """The weight matrices of one block, (in, out) as on disk; `c_attn` split into its q, k and v parts.
 
     Raises:
         SelectionError: no such layer.
@@ -152,14 +152,14 @@ def block_matrices(network: GPT2, layer: int) -> dict[str, Float[Tensor, "d_in d
 
 
 def reduced_block(network: GPT2, layer: int, statistic: Statistic) -> dict[str, Reduced]:
-    """`block_matrices` with at most 64 cells a side; where it can be, no cell mixes two heads.
+    """`block_matrices`, each in at most 64 x 64 cells; where possible, no cell covers two heads.
 
     Raises:
         SelectionError: no such layer.
     """
     config = network.config
     of_model = block_length(config.d_model, MAX_CELLS, within=config.d_head)
-    cells = math.ceil(config.d_model / of_model)  # no more for d_mlp, so that all matrices are drawn equally large
+    cells = math.ceil(config.d_model / of_model)  # for d_mlp as well, so that all matrices are drawn at the same size
     sides = {config.d_mlp: block_length(config.d_mlp, cells, within=config.d_mlp), config.d_model: of_model}
     return {
         name: reduce(weight, (sides[weight.shape[0]], sides[weight.shape[1]]), statistic)
@@ -168,7 +168,7 @@ def reduced_block(network: GPT2, layer: int, statistic: Statistic) -> dict[str, 
 
 
 def reduced_embeddings(network: GPT2, statistic: Statistic) -> dict[str, Reduced]:
-    """The token and the position matrix, and the output matrix where it is not the token matrix again."""
+    """The token and position embeddings, and the output embedding if it is not tied to the former."""
     tables = {"wte": network.wte, "wpe": network.wpe}
     if network.lm_head is not None:
         tables["lm_head"] = network.lm_head
@@ -181,9 +181,9 @@ def reduced_embeddings(network: GPT2, statistic: Statistic) -> dict[str, Reduced
 
 
 def block_length(n: int, most: int, *, within: int) -> int:
-    """How many of `n` rows or columns make one cell, for at most `most` cells.
+    """How many of `n` rows or columns share a cell, for at most `most` cells.
 
-    The least divisor of `within` that does it, unless that leaves fewer than half the cells.
+    The smallest divisor of `within` that suffices, unless it would leave fewer than half of the cells.
     """
     least = math.ceil(n / most)
     found = next((length for length in range(least, within + 1) if within % length == 0), n)
@@ -191,7 +191,7 @@ def block_length(n: int, most: int, *, within: int) -> int:
 
 
 def reduce(weight: Float[Tensor, "d_in d_out"], block: tuple[int, int], statistic: Statistic) -> Reduced:
-    """`weight` in blocks of `block` = (rows, columns), each told by `statistic` of all its weights (fp32)."""
+    """`weight` in blocks of `block` = (rows, columns), each represented by `statistic` of its weights (fp32)."""
     if statistic == "farthest":
         low, high = (reduce(weight, block, end).values for end in ("smallest", "largest"))
         return Reduced(np.where(-low > high, low, high), _size(weight), block)
@@ -212,7 +212,7 @@ _FOLDS: Mapping[str, tuple[Callable[[Tensor], Tensor], np.ufunc]] = {
 
 
 def _lengths(n: int, length: int) -> Int[np.ndarray, " blocks"]:
-    """How many of `n` rows or columns each block holds; the last may hold fewer than `length`."""
+    """How many of `n` rows or columns each block has; the last may have fewer than `length`."""
     return np.diff(np.append(np.arange(0, n, length), n))
 
 

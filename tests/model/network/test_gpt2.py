@@ -165,7 +165,9 @@ def test_a_batch_is_its_texts_side_by_side(network):
 
 @pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("n_past", [1, 6, 9])
-def test_with_cached_keys_and_values_the_rest_is_the_same(network, n_past, eager):
+@pytest.mark.parametrize("scaled_by_layer", [False, True])
+def test_with_cached_keys_and_values_the_rest_is_the_same(n_past, eager, scaled_by_layer):
+    network = random_network(make_config(scale_attn_by_inverse_layer_idx=scaled_by_layer))
     whole, pairs = _record(network, torch.tensor(IDS), eager=eager)
     seen = dict(pairs)
     cache = KeyValueCache.empty(network.config, len(IDS)).extended(n_past)
