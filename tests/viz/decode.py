@@ -50,3 +50,8 @@ def component(app: AppTest, name: str) -> Any:
 def strip_data(app: AppTest) -> dict[str, Any]:
     """The token strip's data without its weights."""
     return json.loads(component(app, "headlight_token_strip").mixed.json)
+
+
+def as_read(markdown: str) -> str:
+    """Escaped text in Markdown as it is read on screen."""
+    return markdown.replace(":color[]", "").replace("\\", "")

@@ -15,6 +15,7 @@ from viz.figures.look import CONFIG
 from viz.figures.tiles import min_width
 from viz.state.focus import Head, head_name
 from viz.state.session import get_focus
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 
 _CONFIG = CONFIG | {"modeBarButtonsToRemove": ["toImage"]}  # the menu below saves pictures
@@ -23,9 +24,9 @@ _CONFIG = CONFIG | {"modeBarButtonsToRemove": ["toImage"]}  # the menu below sav
 def chart(
     figure: go.Figure, *, key: str, alt: str, heads: Sequence[Head] | None = None, on_click: OnClick | None = None
 ) -> None:
-    """Draw a figure, and a small menu to save it; on a screen too narrow for it, it scrolls inside its frame.
+    """Draw a figure and a small menu to save it. On a screen that is too narrow the figure scrolls inside its frame.
 
-    `heads`, by default the chosen one, are those that the figure is about: its files are named after them.
+    Its files are named after `heads`, the heads that it is about; by default the chosen one.
     """
     name = file_name(key, [head_name(head) for head in ([get_focus().head] if heads is None else heads)])
     plot(
@@ -40,13 +41,13 @@ def chart(
 
 
 def _save_menu(figure: go.Figure, key: str, alt: str, name: str) -> None:
-    """The chart as a picture, as its numbers, as a page. Nothing is made, sent or kept before it is asked for.
+    """Offer the chart as a picture, as its numbers and as a page, each made only when it is asked for.
 
-    Opening it draws again what is around the chart: a fragment of its own would be quicker, but Streamlit would then
-    keep every figure for as long as its tab is open.
+    Opening the menu draws the chart's surroundings again. A fragment of its own would be quicker, but Streamlit would
+    then keep every figure as long as its tab is open.
     """
     menu = st.popover(
-        f"Save: {as_text(alt)}",  # the icon is seen, these words are read out
+        _("Save: {chart}").format(chart=as_text(alt)),  # for screen readers; only the icon is visible
         icon=":material/download:",
         type="tertiary",
         key=f"save_{key}",
@@ -55,7 +56,8 @@ def _save_menu(figure: go.Figure, key: str, alt: str, name: str) -> None:
     if not menu.open:
         return
     focus = get_focus()
-    page = partial(to_html, figure, title=alt, note=f"Headlight, {focus.model}, “{focus.text}”", name=name)
+    note = _("Headlight, {model}, “{text}”").format(model=focus.model, text=focus.text)
+    page = partial(to_html, figure, title=alt, note=note, name=name)
     with menu:
         with st.container(horizontal=True, gap="xsmall", key=f"save_row_{key}"):
             picture_buttons(key, name=name, key=f"picture_{key}")
@@ -68,4 +70,4 @@ def _save_menu(figure: go.Figure, key: str, alt: str, name: str) -> None:
                     key=f"{label}_{key}",
                     on_click="ignore",
                 )
-        st.caption("The picture, its numbers, or a page of its own that needs no network (about 5 MB).")
+        st.caption(_("The picture, its numbers, or a page of its own that needs no network (about 5 MB)."))

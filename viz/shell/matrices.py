@@ -1,6 +1,6 @@
-"""Matrices of query x key on a page: a click chooses a query and says its pair in words.
+"""Matrices of query x key on a page: a click on a cell chooses its query and says the pair in words.
 
-Where a text is too long for every cell, a click shows those around it one by one, in place of the whole.
+Where a text is too long to draw every cell, a click shows the cells around it one by one, in place of the whole.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from viz.shell.charts import chart
 from viz.state.focus import Head
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 from viz.theme import Theme
 
 
 @dataclass(frozen=True)
 class _Named:
-    """The cell that words tell of, and what it is a cell of: they go with that, and when another query is chosen."""
+    """The cell that is told in words, and what it is a cell of; forgotten when that, or the query, changes."""
 
     of: Hashable
     cell: Cell
@@ -42,9 +43,9 @@ def matrices(
     shares: Callable[[Cell], str],
     positions: Sequence[int] | None = None,
 ) -> Part:
-    """Draw a figure of matrices whose rows and columns are `labels`; what is drawn of it: all, or the cells around one.
+    """Draw a figure of matrices whose rows and columns are `labels`; returns the drawn part: all, or around one cell.
 
-    `shares` says in Markdown how much of the clicked cell's query goes to its key, `text` names the text on show.
+    `shares` says in Markdown how much the clicked cell's query gives its key; `text` names the text on show.
     `positions` (from 0) are those of the labels in the text, where these are not all of its tokens.
     """
     of, memory = (key, text, *heads), f"{key}_around"
@@ -65,10 +66,10 @@ def matrices(
             st.session_state[memory] = (text, cell)
             set_focus(get_focus().with_query(query))
 
-    above = st.container()  # there or not, so that part and whole stand in one place: the one goes as the other comes
+    above = st.container()  # always there, so that part and whole stand in the same place on the page
     if near is not None:
         above.button(
-            "Back to the whole matrices",
+            _("Back to the whole matrices"),
             key=f"{key}_whole",
             icon=":material/zoom_out_map:",
             on_click=lambda: st.session_state.pop(memory, None),
@@ -76,19 +77,24 @@ def matrices(
     chart(
         part.figure,
         key=key if near is None else f"{key}_part",
-        alt=alt if near is None else f"{alt}: a part",
+        alt=alt if near is None else _("{chart}: a part").format(chart=alt),
         heads=heads,
         on_click=clicked,
     )
     if named is not None and named.of == of:
         query, read = (f"{position(at) + 1} “{as_text(labels[at])}”" for at in (named.cell.row, named.cell.column))
         if named.cell.masked:
-            st.markdown(f"**query {query}** does not read **key {read}**: it comes later, so it is masked.")
+            words = _("**query {query}** does not read **key {key}**: it comes later, so it is masked.")
+            st.markdown(words.format(query=query, key=read))
         else:
-            st.markdown(f"**query {query}** reads **key {read}**: {shares(named.cell)}")
+            words = _("**query {query}** reads **key {key}**: {shares}")
+            st.markdown(words.format(query=query, key=read, shares=shares(named.cell)))
     else:
-        closer = ", and to see the cells around it one by one" if is_reduced(part.figure) else ""
-        st.caption(f"Click a cell to choose its query token{closer}.")
+        st.caption(
+            _("Click a cell to choose its query token, and to see the cells around it one by one.")
+            if is_reduced(part.figure)
+            else _("Click a cell to choose its query token.")
+        )
     return part
 
 
@@ -97,13 +103,14 @@ def weight_and_score(view: View, head: Head) -> Callable[[Cell], str]:
 
     def shares(cell: Cell) -> str:
         at = cell.row, cell.column
-        return f"{view.trace.pattern(*head)[at]:.3g} (score {view.trace.attn_scores(*head)[at]:.3g})"
+        weight, score = view.trace.pattern(*head)[at], view.trace.attn_scores(*head)[at]
+        return _("{weight:.3g} (score {score:.3g})").format(weight=weight, score=score)
 
     return shares
 
 
 def cell_left(query: int) -> bool:
-    """Whether the words about a clicked cell are to go, as another query than the cell's is chosen by now."""
+    """Forget the cell told in words if its query is no longer chosen; whether it was forgotten."""
     named: _Named | None = st.session_state.get("named_cell")
     if named is None or named.query == query:
         return False
@@ -112,9 +119,9 @@ def cell_left(query: int) -> bool:
 
 
 def frame_row(key: str, rows: Rows | None, query: int | None, theme: Theme) -> None:
-    """Frame a query's row in the matrices of `key`; where it is not among them, take the frame away.
+    """Frame a query's row in the matrices of `key`, or remove the frame where the row is not among those drawn.
 
-    It is a style of the page: the matrices themselves do not depend on the token and stay as they are.
+    The frame is a style of the page, so the matrices, which do not depend on the query, are not drawn again.
     """
     edge = None if rows is None or query is None else rows.edge(query)
     style = "display: none"

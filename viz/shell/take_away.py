@@ -1,4 +1,4 @@
-"""Take it with you: all that the model computed on the text, as one file."""
+"""Take it with you: everything that the model computed on the text, in one file."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from model.trace.turns import ANYONE, Turns
 from viz.figures.export import file_name
 from viz.state.shared import turns
 from viz.state.view import View
+from viz.text.catalogue import N_, _
 from viz.text.markdown import as_text
 
 MOST_BYTES = 100_000_000
-"""A larger file is not passed through the browser: it would lie in this app's memory on the way."""
-_LONGEST_TEXT = 300  # characters of a text that are still written into a command
+"""A larger file is not offered for download, since it would be held in this app's memory."""
+_LONGEST_TEXT = 300  # characters of a text that is written into the command
 _PART_NAMES = {
-    "patterns": "Scores and weights",
-    "mlp": "MLP, hidden values",
-    "logits": "Logits",
-    "result": "Each head's result",
+    "patterns": N_("Scores and weights, {size}"),
+    "mlp": N_("MLP, hidden values, {size}"),
+    "logits": N_("Logits, {size}"),
+    "result": N_("Each head's result, {size}"),
 }
 
 
 @st.fragment
 def take_away(view: View) -> None:
-    """A small menu with the trace of the view's text as a file: made only when asked for, its size said first."""
+    """A small menu that offers the trace of the view's text as a file, made only when asked for, with its size."""
     menu = st.popover(
-        "Take it with you", icon=":material/download:", type="tertiary", key="take_away", on_change="rerun"
+        _("Take it with you"), icon=":material/download:", type="tertiary", key="take_away", on_change="rerun"
     )
     if menu.open:
         with menu:
@@ -39,17 +40,19 @@ def take_away(view: View) -> None:
 
 def _trace_menu(view: View) -> None:
     st.markdown(
-        "**The whole trace of this text in one file**: embeddings, residual stream, q, k, v and z of every head, what "
-        "attention and MLP add, by TransformerLens’ names, as fp32 in `.safetensors`."
+        _(
+            "**The whole trace of this text in one file**: embeddings, residual stream, q, k, v and z of every head, "
+            "what attention and MLP add, by TransformerLens’ names, as fp32 in `.safetensors`."
+        )
     )
     trace = view.trace
     without = contents_of(trace, parts=()).nbytes
 
     def named(part: str) -> str:
-        return f"{_PART_NAMES[part]}, {megabytes(contents_of(trace, parts=[part]).nbytes - without)}"
+        return _(_PART_NAMES[part]).format(size=megabytes(contents_of(trace, parts=[part]).nbytes - without))
 
     parts = st.pills(
-        "Large parts",
+        _("Large parts"),
         list(PARTS),
         selection_mode="multi",
         default=list(USUAL_PARTS),
@@ -62,7 +65,7 @@ def _trace_menu(view: View) -> None:
     if contents.nbytes <= MOST_BYTES:
         name = file_name("trace", [view.model.name.removeprefix("headlight-")])
         st.download_button(
-            f"Trace, {size}",
+            _("Trace, {size}").format(size=size),
             data=partial(_file, contents, view, turns()),
             file_name=f"{name}.safetensors",
             mime="application/octet-stream",
@@ -70,24 +73,27 @@ def _trace_menu(view: View) -> None:
             key="trace_file",
             on_click="ignore",
         )
-        st.caption("Or, in Headlight’s folder, with a command:")
+        st.caption(_("Or, in Headlight’s folder, with a command:"))
     else:
         st.warning(
-            f"{size} in all: more than the {megabytes(MOST_BYTES)} that go through the browser. Leave parts out, or "
-            "write the file with this command in Headlight’s folder:"
+            _(
+                "{size} in all: more than the {most} that can be downloaded here. Leave parts out, or write the file "
+                "with this command in Headlight’s folder:"
+            ).format(size=size, most=megabytes(MOST_BYTES))
         )
     st.code(command(view, parts), language="sh", wrap_lines=True)
     if view.model.source == "folder":
-        st.caption(f"{as_text(view.model.name)} stands for the path of the model’s folder.")
+        words = _("{model} stands for the path of the model’s folder.")
+        st.caption(words.format(model=as_text(view.model.name)))
 
 
 def command(view: View, parts: list[str]) -> str:
-    """The command that writes the same file. A folder is called by its name: where it lies is this machine's affair."""
+    """The command that writes the same file. It has a folder's name only: its path must not leave this machine."""
     long = len(view.focus.text) > _LONGEST_TEXT
     words = [".venv/bin/python", "-m", "model", "trace", "-" if long else view.focus.text, "--model", view.model.name]
     words += [f"--no-{part}" for part in USUAL_PARTS if part not in parts]
     words += [f"--{part}" for part in PARTS if part in parts and part not in USUAL_PARTS]
-    words += ["--start-token"] if view.focus.start_token and view.model.tokenizer.start_id is not None else []
+    words += ["--start-token"] if view.start_token else []
     words += ["--out", "trace.safetensors"]
     return shlex.join(words) + (" < text.txt" if long else "")
 

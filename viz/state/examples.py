@@ -1,7 +1,7 @@
-"""Example sentences: each names a head of the embedded model and what it does there. Kept in `assets/examples.json`.
+"""Example sentences and pairs of sentences, read from `assets/examples.json` and `assets/pairs.json`.
 
-Example pairs, for looking at one head on two sentences: each names the words in which they differ, and claims no more.
-Kept in `assets/pairs.json`.
+An example sentence names a head of the embedded model and what that head does in it. A pair, for looking at one head on
+two sentences, names the words in which they differ, and claims nothing about the head.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence, the head to look at, the query token to start from, and what shows there."""
+    """A sentence, the head to look at, the query token to start from, and what can be seen there."""
 
     title: str
     text: str
@@ -37,7 +37,7 @@ class SentencePair:
     first: str
     second: str
     changed: tuple[str, str]
-    ask: str  # what to look for; the page's numbers answer it
+    ask: str  # a question that the page's numbers answer
 
 
 def _examples() -> tuple[Example, ...]:

@@ -10,10 +10,11 @@ from itertools import accumulate
 def followed(query: int, before: Sequence[bytes], now: Sequence[bytes]) -> int:
     """Where the token at position `query` (from 0) of a text is after an edit; `before` and `now` are its tokens.
 
-    Bytes are followed, as an edit can cut what stands beside it into other tokens: of the chosen one's the last, since
-    a space belongs to the word that comes after it. An edit is what lies between the common beginning and the common
-    end. What it replaced is followed to as far into what it put there, or to the end of that; where it put nothing, to
-    the byte before. Where several edits make the same of the text, as one "a" more in "a a a", it is the latest.
+    Bytes are followed, since an edit can cut the text beside it into other tokens: the last byte of the chosen token,
+    since a space belongs to the word behind it. The edit is what lies between the longest common beginning and end of
+    both texts. A replaced byte is followed to the same place in the replacement, or to the replacement's end; where the
+    replacement is empty, to the byte before it. Where an edit could have been made in several places ("a a a" with one
+    "a" more), the last one counts.
 
     A `query` that `before` has no token for is returned as it is.
     """

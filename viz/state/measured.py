@@ -1,4 +1,4 @@
-"""Measures that belong to a model and not to a text: computed once for each model, for all sessions."""
+"""Measures of a model that depend on no text: computed once for each model, shared by all sessions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Measured = Mapping[str, np.ndarray]
 
 @st.cache_resource(show_spinner=False)
 def _kept() -> WeakKeyDictionary[GPT2, Measured]:
-    """What was measured of each network; it goes when the network does."""
+    """The measures of each network, kept as long as the network."""
     return WeakKeyDictionary()
 
 
 def repeated_measures(model: LoadedModel) -> Measured:
-    """The measures of every head on random tokens that are read twice, behind the start token if there is one."""
+    """The measures of every head on random tokens read twice, behind the start token if the model has one."""
     kept = _kept()
     found = kept.get(model.network)
     if found is None:

@@ -13,7 +13,7 @@ from model.files.checkpoint import EMBEDDED, load_model
 from model.heads.effects import pattern_shifts
 from model.logits.probability import kl_bits, probabilities
 from model.trace.trace import Trace, run_trace
-from tests.viz.decode import array, charts, panel_values
+from tests.viz.decode import array, as_read, charts, panel_values
 from tests.viz.navigation import go_to
 from viz.pages.change.later import MEAN, bits_text
 from viz.registry import PAGES
@@ -137,7 +137,7 @@ def test_every_page_marks_what_is_changed_and_shows_the_unchanged_model(open_app
 
 def test_a_link_that_asks_for_what_is_not_there_is_made_to_fit(open_app: OpenApp) -> None:
     app = open_app(**HERE, off="L0H0:zero,L99H0:mean,rubbish", cut="L1H2:5>2,L1H2:2>5,L1H2:99>1,L1H2:0>0", renorm="x")
-    told = "\n".join(warning.value for warning in app.warning).replace("\\", "")
+    told = as_read("\n".join(warning.value for warning in app.warning))
     assert f"{OFF}: L99H0." in told
     assert "no longer cut: L1H2 1 → 1" not in told
     assert "L1H2 2 → 5, L1H2 99 → 1" in told
