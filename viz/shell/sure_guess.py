@@ -12,7 +12,7 @@ from viz.text.markdown import as_text
 
 
 def sure_guess(view: View, query: int, best: float) -> None:
-    """Where the likeliest next token has nearly all the probability (`best`): say so, and offer a place without."""
+    """Where one next token has nearly all the probability (`best`), say so and offer the nearest where none has."""
     if best < SURE or (there := open_position(view.trace, query)) is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="sure_guess"):
