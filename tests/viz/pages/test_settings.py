@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from tests.viz.decode import charts
+from model.heads.all_heads import MEASURES
+from model.steps.block import STEPS
+from tests.viz.decode import as_read, charts
 from tests.viz.navigation import go_to
 from viz.registry import PAGES
 from viz.state.focus import Focus
@@ -32,6 +35,34 @@ LINKS: list[tuple[str, dict[str, str]]] = [
     ("lens", {"token": "9", "less": "average"}),
     ("weights", {"statistic": "mean"}),
 ]
+# What is told of a damaged value, for every setting of every page.
+ALLOWED = {
+    "matrices": "one of weights, qkv",
+    "step": "one of 1, 2, 3, all",
+    "mask": "one of 1, 0",
+    "behind": "one of weights, biases, tokens",
+    "masked": "one of infinity, 1e10",
+    "way": "one of greedy, sampled",
+    "temperature": "a number from 0.1 to 2",
+    "topk": "one of 0, 1, 2, 3, 5, 10, 20, 40, 100, 200, 500, 1000",
+    "topp": "a number from 0.05 to 1",
+    "seed": "a whole number from 0 to 9999",
+    "logits": "one of 0, 1",
+    "part": f"one of {', '.join(STEPS)}",
+    "zoom": "one of numbers, blocks, heads",
+    "table": "one of 0, 1",
+    "pair": "one of all, 1-2, 1-3, 1-4, 2-3, 2-4, 3-4",
+    "find": "one of both, from, to",
+    "to": "a token of this text",
+    "others": "one of 0, 1",
+    "measure": f"one of {', '.join(entry.name for entry in MEASURES)}",
+    "sheet": "one of 0, 1",
+    "rank": "one of largest, mean",
+    "later": "a head of this model",
+    "token": "a token's id",
+    "less": "one of nothing, average",
+    "statistic": "one of farthest, mean, smallest, largest",
+}
 SETTINGS = {page.id: page.settings for page in PAGES.values() if page.settings}
 EVERY = [setting for settings in SETTINGS.values() for setting in settings]
 EACH = st.sampled_from(EVERY)
@@ -63,7 +94,7 @@ def test_a_link_brings_the_pages_choices_back(open_app: OpenApp, page: str, link
 
 
 def test_the_links_above_hold_every_setting() -> None:
-    assert {name for _, link in LINKS for name in link} == {setting.param for setting in EVERY}
+    assert {name for _, link in LINKS for name in link} == {setting.param for setting in EVERY} == set(ALLOWED)
 
 
 def test_no_two_choices_have_the_same_name() -> None:
@@ -101,8 +132,12 @@ def test_a_token_that_was_chosen_in_a_text_goes_with_it(open_app: OpenApp) -> No
 
 
 @pytest.mark.parametrize("page", SETTINGS)
-def test_a_tampered_link_is_left_out(open_app: OpenApp, page: str) -> None:
-    app = open_page(open_app, page, **{setting.param: "<b>" for setting in SETTINGS[page]})
+def test_a_damaged_link_is_left_out_and_named(open_app: OpenApp, page: str) -> None:
+    here = {"text": TEXT, "query": "4", "model": "tiny", "layer": "0", "head": "0", "compare": "L0H1,L1H2"}
+    app = open_app(page, **here, **{setting.param: "<b>" for setting in SETTINGS[page]})
+    assert not app.exception, app.exception
+    notices = [as_read(warning.value) for warning in app.warning]
+    assert notices == [f"The link's {one.param} is not {ALLOWED[one.param]}; it is left out." for one in SETTINGS[page]]
     assert set(told(app, page)) <= {"to"}
     assert all(app.session_state[one.key] == one.default for one in SETTINGS[page] if not one.of_text)
 
@@ -140,12 +175,18 @@ def test_no_link_fails_and_what_is_read_is_written_again(setting: Setting, raw: 
 
 @given(EACH, st.integers(0, 60))
 def test_positions_ids_and_heads_stay_in_their_range(setting: Setting, number: int) -> None:
+    kind = ALLOWED[setting.param]
     for raw in (str(number), f"L{number}H{number}"):
         value = setting.read(raw, SIZES)
-        if setting.of_text and value is not None:
-            assert 0 <= value == number - 1 < SIZES.n_pos
-        elif setting.key == "lens_wanted" and value is not None:
-            assert 0 <= value < SIZES.d_vocab
-        elif setting.key == "change_wanted" and value is not None:
-            assert value[0] < SIZES.n_layers
-            assert value[1] < SIZES.n_heads
+        if kind == "a token of this text":
+            assert value == (number - 1 if raw.isdigit() and 1 <= number <= SIZES.n_pos else None)
+        elif kind == "a token's id":
+            assert value == (number if raw.isdigit() and number < SIZES.d_vocab else None)
+        elif kind == "a head of this model":
+            there = not raw.isdigit() and number < min(SIZES.n_layers, SIZES.n_heads)
+            assert value == ((number, number) if there else None)
+        elif kind.startswith("one of"):
+            assert (value is not None) == (raw in kind.removeprefix("one of ").split(", "))
+        else:
+            least, most = (float(word) for word in re.findall(r"[0-9.]+", kind))
+            assert value == (number if raw.isdigit() and least <= number <= most else None)
