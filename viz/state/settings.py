@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -59,20 +59,33 @@ class Setting:
         return (value, []) if value is not None else (self.default, [self.notice()])
 
 
-def choice(key: str, param: str, names: Mapping[Any, str]) -> Setting:
-    """One of several values, each with its name in the link; the first is the default."""
-    values = {name: value for value, name in names.items()}
+def choice(key: str, param: str, values: Sequence[Any]) -> Setting:
+    """One of several ids, which the link holds as they are; the first is the default."""
+    ids = {str(value): value for value in values}
 
     def notice() -> str:
         words = _("The link's {name} is not one of {values}; it is left out.")
-        return words.format(name=param, values=", ".join(values))
+        return words.format(name=param, values=", ".join(ids))
 
-    return Setting(key, param, next(iter(names)), names.get, lambda raw, _sizes: values.get(raw), notice)
+    return Setting(
+        key,
+        param,
+        values[0],
+        lambda value: str(value) if value in values else None,
+        lambda raw, _sizes: ids.get(raw),
+        notice,
+    )
 
 
 def switch(key: str, param: str, *, default: bool = False) -> Setting:
-    """On or off: 1 or 0."""
-    return choice(key, param, {on: str(int(on)) for on in (default, not default)})
+    """On or off: 1 or 0 in the link."""
+    setting = choice(key, param, [int(on) for on in (default, not default)])
+    return replace(
+        setting,
+        default=default,
+        write=lambda on: str(int(on)),
+        read=lambda raw, _sizes: {"0": False, "1": True}.get(raw),
+    )
 
 
 def number(key: str, param: str, default: float, least: float, most: float) -> Setting:

@@ -1,19 +1,28 @@
 """Marks the sentences that a person reads, so that they can be collected in a catalogue and translated.
 
-A message is one whole sentence with named places: `_("{model} reads {n} tokens.").format(model=name, n=n)`. Where it
-depends on a number it is `ngettext("{n} token", "{n} tokens", n).format(n=n)`; no sentence is put together from pieces.
-A message in a constant is marked with `N_` there, and looked up with `_` where it is shown. The package `model` marks
-its own messages with the standard library's `gettext`, which these are.
+A message is one whole sentence with named places: `_("{model} reads {limit} tokens.", model=name, limit=n)`. Where it
+depends on a number it is `ngettext("{n} token", "{n} tokens", n)`; no sentence is put together from pieces. A message
+in a constant is marked with `N_` there, and looked up with `_` where it is shown. The package `model` marks its own
+messages with the standard library's `gettext`.
 """
 
 from __future__ import annotations
 
-from gettext import gettext as _
-from gettext import ngettext
-
-__all__ = ["N_", "_", "ngettext"]
+import gettext
+from typing import Any
 
 
 def N_(message: str) -> str:
     """`message` itself, marked to be collected."""
     return message
+
+
+def _(message: str, **places: Any) -> str:
+    """The message in the reader's language, its places filled in; without places it is left as it is."""
+    found = gettext.gettext(message)
+    return found.format(**places) if places else found
+
+
+def ngettext(one: str, many: str, n: int, **places: Any) -> str:
+    """`one` or `many`, whichever form the number asks for; the place `{n}` is the number, in groups of three digits."""
+    return gettext.ngettext(one, many, n).format(n=f"{n:,}", **places)

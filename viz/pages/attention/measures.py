@@ -10,9 +10,10 @@ from model.heads.all_heads import MEASURES, ROLES, TEXT, Measure, measure_head, 
 from viz.state.focus import head_name
 from viz.state.measured import repeated_measures
 from viz.state.view import View
+from viz.text.catalogue import N_, _
 from viz.text.html import as_html
 
-_ON = {True: "On this text", False: "On random tokens, read twice"}
+_ON = {True: N_("On this text"), False: N_("On random tokens, read twice")}
 
 
 def measures_section(view: View, *, changed: bool) -> None:
@@ -21,17 +22,17 @@ def measures_section(view: View, *, changed: bool) -> None:
     scores = measure_head(view.trace, layer, head) | scores_of(repeated_measures(view.model), layer, head)
     with st.container(key="measures", gap="small"):
         groups = [
-            f"<section><h5>{_ON[on_text]}</h5><dl>{''.join(_tile(entry, scores[entry.name]) for entry in entries)}</dl>"
-            "</section>"
+            f"<section><h5>{_(_ON[on_text])}</h5>"
+            f"<dl>{''.join(_tile(entry, scores[entry.name]) for entry in entries)}</dl></section>"
             for on_text in (True, False)
             if (entries := [entry for entry in MEASURES if (entry.needs == TEXT) is on_text])
         ]
         st.html(f'<div class="measures">{_heading(view, scores)}{"".join(groups)}</div>')
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            with st.popover("What these measure", type="tertiary"):
+            with st.popover(_("What these measure"), type="tertiary"):
                 st.markdown(_explained())
             if changed:
-                st.caption("Measured on the model’s own weights, token by token, token 1 included.", width="content")
+                st.caption(_("Measured on the model’s own weights, token by token, token 1 included."), width="content")
 
 
 def value_in_words(entry: Measure, value: float) -> tuple[str, str]:
@@ -47,7 +48,7 @@ def _heading(view: View, scores: dict[str, float]) -> str:
     meanings = {role.name: role.meaning for role in ROLES}
     found = roles(scores)
     badges = "".join(f"<b>{name}</b> <span>{meanings[name]}</span> " for name in found)
-    badges = badges or "<span>none of the roles that these measures name</span>"
+    badges = badges or f"<span>{_('No standard role')}</span>"
     return f"<h4>{head_name(view.focus.head)}</h4><p>{badges}</p>"
 
 
@@ -61,10 +62,10 @@ def _tile(entry: Measure, value: float) -> str:
 
 def _explained() -> str:
     """Every measure with its definition, range and source, and when a head is given a role, in Markdown."""
-    parts = ["Every measure is computed from the head’s weights."]
+    parts = [_("Every measure is computed from the head’s weights.")]
     for on_text in (True, False):
         entries = [entry for entry in MEASURES if (entry.needs == TEXT) is on_text]
-        parts.append(f"**{_ON[on_text]}**")
+        parts.append(f"**{_(_ON[on_text])}**")
         parts.append(
             "\n".join(
                 f"- **{entry.title}** ({entry.unit}, {_range(entry)}): {entry.definition} *{entry.source}*"
@@ -72,12 +73,21 @@ def _explained() -> str:
             )
         )
     titles = {entry.name: entry.title for entry in MEASURES}
-    parts.append("**Roles** are named only above these values:")
-    parts.append("\n".join(f"- **{role.name}**: {titles[role.measure]} above {role.threshold:.0%}" for role in ROLES))
+    parts.append(_("**Roles** are named only above these values:"))
+    above = [
+        _(
+            "- **{role}**: {measure} above {least:.0%}",
+            role=role.name,
+            measure=titles[role.measure],
+            least=role.threshold,
+        )
+        for role in ROLES
+    ]
+    parts.append("\n".join(above))
     return "\n\n".join(parts)
 
 
 def _range(entry: Measure) -> str:
     if entry.unit == "share of weight":
-        return f"{entry.low:.0%} to {entry.high:.0%}"
-    return f"from {entry.low:.0f}, at most as the text’s length allows"
+        return _("{low:.0%} to {high:.0%}", low=entry.low, high=entry.high)
+    return _("from {low:.0f}, at most as the text’s length allows", low=entry.low)

@@ -10,15 +10,17 @@ from viz.figures.strips import token_strips
 from viz.pages.attention.measures import measures_section
 from viz.pages.attention.reading import Reading, choose_reading, reading_bars, reading_matrix, reading_strip
 from viz.shell.charts import chart
+from viz.shell.choose import choose
 from viz.shell.matrices import matrices, weight_and_score
 from viz.shell.shell import open_view, strip, theme
 from viz.state.focus import Focus, head_name
 from viz.state.session import get_focus
 from viz.state.settings import choice
 from viz.state.view import View
+from viz.text.catalogue import _
 
-MATRICES, VECTORS = "Scores, mask, weights", "Queries, keys, values"
-SETTINGS = (choice("matrices_of", "matrices", {MATRICES: "weights", VECTORS: "qkv"}),)
+MATRICES = choice("matrices_of", "matrices", ("weights", "qkv"))
+SETTINGS = (MATRICES,)
 
 
 @st.fragment
@@ -36,7 +38,7 @@ def token_section(view: View, reading: Reading) -> None:
         with left:
             _bars(view, focus)
     with right:
-        _vectors(view, focus, "token " if reading.words is not None else "")
+        _vectors(view, focus, by_word=reading.words is not None)
 
 
 def _bars(view: View, focus: Focus) -> None:
@@ -49,51 +51,51 @@ def _bars(view: View, focus: Focus) -> None:
         names=[head_name(focus.head)],
         theme=theme(),
     )
-    chart(bars, key="bars", alt="Scores and softmax weights of the chosen token for every key")
+    chart(bars, key="bars", alt=_("Scores and softmax weights of the chosen token for every key"))
 
 
-def _vectors(view: View, focus: Focus, kind: str) -> None:
+def _vectors(view: View, focus: Focus, *, by_word: bool) -> None:
     layer, head = focus.head
     trace, query = view.trace, focus.query
+    token = f"{query + 1} {view.labels[query]}"
     vectors = token_strips(
         trace.q[layer, head, query],
         trace.k[layer, head, query],
         trace.v[layer, head, query],
         trace.z[layer, head, query],
-        token=f"{kind}{query + 1} {view.labels[query]}",
+        token=_("token {token}", token=token) if by_word else token,
         theme=theme(),
         width=430,
     )
-    chart(vectors, key="vectors", alt="Query, key and value vector of the chosen token, and the head's output z")
+    alt = _("Query, key and value vectors of the chosen token, and the head's output z")
+    chart(vectors, key="vectors", alt=alt)
 
 
 def head_section(view: View, reading: Reading) -> None:
     """The head's measures and matrices: what does not depend on the chosen token."""
     layer, head = view.focus.head
     measures_section(view, changed=not reading.is_plain)
-    shown = st.segmented_control(
-        "Matrices of this head", [MATRICES, VECTORS], required=True, key="matrices_of", persist_state="session"
-    )
-    trace, labels = view.trace, view.labels
-    if shown == VECTORS:
+    words = {"weights": _("Scores, mask, weights"), "qkv": _("Queries, keys, values")}
+    shown = choose(MATRICES, _("Matrices of this head"), words)
+    trace, labels, name = view.trace, view.labels, head_name(view.focus.head)
+    if shown == "qkv":
         figure = qkv_matrices(
             trace.q[layer, head], trace.k[layer, head], trace.v[layer, head], labels=labels, theme=theme()
         )
-        chart(figure, key="qkv", alt=f"Queries, keys and values of {head_name((layer, head))}")
+        chart(figure, key="qkv", alt=_("Queries, keys and values of {head}", head=name))
     elif reading.is_plain:
         figure = head_matrices(
             trace.attn_scores(layer, head),
             trace.masked_scores(layer, head),
             trace.pattern(layer, head),
             labels=labels,
-            head=head_name(view.focus.head),
+            head=name,
             theme=theme(),
         )
-        alt = f"Scores, masked scores and weights of {head_name((layer, head))}"
         matrices(
             figure,
             key="matrices",
-            alt=alt,
+            alt=_("Scores, masked scores and weights of {head}", head=name),
             heads=[view.focus.head],
             text=view.revision,
             labels=labels,

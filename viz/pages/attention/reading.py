@@ -17,15 +17,17 @@ from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.figures.clicks import Cell, cell_at
 from viz.pages.attention.figures import share_bars, share_matrix
 from viz.shell.charts import chart
+from viz.shell.say import say
 from viz.shell.shell import strip_revision, theme
 from viz.state.address import write_url
 from viz.state.focus import Focus, head_name
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
+from viz.text.catalogue import N_, _, ngettext
 from viz.text.markdown import as_text
 
 GROUP, HIDE = "group_words", "hide_first_token"
-_NOT_ITS_OWN = "token 1 hidden: not the model’s own numbers"
+_NOT_ITS_OWN = N_("token 1 hidden: not the model’s own numbers")
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,19 @@ class Reading:
     @property
     def name(self) -> str:
         """The head's name, with what is not its own."""
-        return head_name(self.view.focus.head) + (" without token 1" if self.without_first else "")
+        name = head_name(self.view.focus.head)
+        return _("{head} without token 1", head=name) if self.without_first else name
 
     @property
     def note(self) -> str:
         """How the weights were made, for below a title."""
         if self.words is None:
-            return _NOT_ITS_OWN if self.without_first else ""
-        return f"by word; {_NOT_ITS_OWN}" if self.without_first else "to a word the sum, from a word the mean"
+            return _(_NOT_ITS_OWN) if self.without_first else ""
+        return (
+            _("by word; token 1 hidden: not the model’s own numbers")
+            if self.without_first
+            else _("to a word the sum, from a word the mean")
+        )
 
     def key(self, chart: str) -> str:
         """A chart's key, after which its files are named too: what is not the model's own says so there as well."""
@@ -78,7 +85,12 @@ class Reading:
         """Each place in full: its tokens by their labels and positions."""
         spans = [range(i, i + 1) for i in range(len(self.view.tokens))] if self.words is None else self.words.spans
         labels = self.view.labels
-        return [" + ".join(f"{labels[i]} (token {i + 1}, id {self.view.tokens[i].id})" for i in span) for span in spans]
+        return [
+            " + ".join(
+                _("{token} (token {at}, id {id})", token=labels[i], at=i + 1, id=self.view.tokens[i].id) for i in span
+            )
+            for span in spans
+        ]
 
     def pattern(self) -> Float[np.ndarray, "query key"]:
         """The weights between places; rows add up to 1."""
@@ -119,29 +131,41 @@ def choose_reading(view: View) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="reading"):
         if groups:
             groups = st.toggle(
-                "Group tokens to words",
+                _("Group tokens to words"),
                 key=GROUP,
                 on_change=lambda: set_focus(get_focus().with_reading(by_word=st.session_state[GROUP])),
                 help=as_text(RULE),
             )
         if sink or hides:
             hides = st.toggle(
-                "Hide token 1 and renormalise",
+                _("Hide token 1 and renormalise"),
                 key=HIDE,
                 on_change=lambda: set_focus(get_focus().with_reading(without_first=st.session_state[HIDE])),
-                help="The weights on token 1 are left out, and the others of each row scaled up to add up to 1 again. "
-                "That is no longer what the model used. A row without any other weight stays as it is.",
+                help=_(
+                    "The weights on token 1 are left out, and the others of each row scaled up to add up to 1 again. "
+                    "The model did not use these numbers. A row without any other weight stays as it is."
+                ),
             )
         name, label = head_name(view.focus.head), as_text(view.labels[0])
         if hides:
             st.markdown(
-                f":material/warning: **Not the model’s own numbers:** token 1 “{label}” is hidden, the rest scaled up",
+                _(
+                    ":material/warning: **Not the model’s own numbers:** token 1 “{label}” is hidden, the rest scaled "
+                    "up",
+                    label=label,
+                ),
                 width="content",
             )
         elif sink:
             share = float(first_token_score(pattern))
             st.markdown(
-                f"**{name} rests on the first token:** “{label}” gets {share:.0%} of its weight.", width="content"
+                _(
+                    "**{name} rests on the first token:** “{label}” gets {share:.0%} of its weight.",
+                    name=name,
+                    label=label,
+                    share=share,
+                ),
+                width="content",
             )
     return Reading(view, words if groups else None, hides)
 
@@ -184,7 +208,11 @@ def reading_bars(reading: Reading, pattern: Float[np.ndarray, "query key"], quer
         width=width,
     )
     chart(
-        figure, key=reading.key("weights"), alt=f"Weights of the chosen {reading.unit} for every key in {reading.name}"
+        figure,
+        key=reading.key("weights"),
+        alt=_("Weights of the chosen token for every key in {head}", head=reading.name)
+        if reading.words is None
+        else _("Weights of the chosen word for every key in {head}", head=reading.name),
     )
 
 
@@ -210,7 +238,12 @@ def reading_matrix(reading: Reading) -> None:
 
     left, right = st.columns([3, 2], gap="large", vertical_alignment="center")
     with left:
-        alt = f"Weights of {reading.name} by {reading.unit}"
+        by_token = reading.words is None
+        alt = (
+            _("Weights of {head} by token", head=reading.name)
+            if by_token
+            else _("Weights of {head} by word", head=reading.name)
+        )
         chart(figure, key=key, alt=alt, on_click=clicked)
     with right:
         _say(reading, pattern, named)
@@ -218,24 +251,33 @@ def reading_matrix(reading: Reading) -> None:
 
 def _say(reading: Reading, pattern: Float[np.ndarray, "query key"], named: Cell | None) -> None:
     """How the matrix is made, and the pair that was clicked in it, in words."""
-    labels = reading.labels
-    if reading.words is not None:
-        n_tokens, n_words = len(reading.view.tokens), len(reading.words)
-        st.markdown(
-            f"{n_tokens:,} tokens are read as **{n_words:,} words**. What a word gets is the sum over its tokens; what "
-            "it gives is the mean over them. Each row still adds up to 1."
+    labels, words = reading.labels, reading.words
+    if words is not None:
+        made = ngettext(
+            "{n_tokens:,} tokens are read as **{n} word**. What a word gets is the sum over its tokens; what it gives "
+            "is the mean over them. Each row still adds up to 1.",
+            "{n_tokens:,} tokens are read as **{n} words**. What a word gets is the sum over its tokens; what it gives "
+            "is the mean over them. Each row still adds up to 1.",
+            len(words),
+            n_tokens=len(reading.view.tokens),
         )
+        st.markdown(made)
     if reading.without_first:
-        st.markdown(
-            "**Not the model’s own numbers:** token 1 is left out, and the others of each row scaled up to add up to 1."
+        say(
+            "**Not the model’s own numbers:** token 1 is left out, and the others of each row are scaled up to add up "
+            "to 1."
         )
     if named is None:
-        st.caption(f"Click a cell to choose its query {reading.unit}.")
+        st.caption(
+            _("Click a cell to choose its query token.")
+            if words is None
+            else _("Click a cell to choose its query word.")
+        )
+        return
+    query, key = (f"{at + 1} “{as_text(labels[at])}”" for at in (named.row, named.column))
+    if named.masked:
+        say("**query {query}** does not count **key {key}**: it comes later, or is hidden.", query=query, key=key)
     else:
-        query, key = (f"{at + 1} “{as_text(labels[at])}”" for at in (named.row, named.column))
-        if named.masked:
-            st.markdown(f"**query {query}** does not count **key {key}**: it comes later, or is hidden.")
-        else:
-            weight = float(pattern[named.row, named.column])
-            note = f" ({reading.note})" if reading.without_first else ""
-            st.markdown(f"**query {query}** reads **key {key}**: {weight:.3g}{note}")
+        weight = float(pattern[named.row, named.column])
+        note = f" ({reading.note})" if reading.without_first else ""
+        say("**query {query}** reads **key {key}**: {weight:.3g}{note}", query=query, key=key, weight=weight, note=note)

@@ -17,6 +17,7 @@ from viz.shell.charts import chart
 from viz.shell.shell import theme
 from viz.state.focus import head_name
 from viz.state.view import View
+from viz.text.catalogue import _
 
 Vectors = dict[str, np.ndarray]
 MOST_ROWS = 24
@@ -73,10 +74,14 @@ def _addition(scene: Scene, sum_of: Addition, names: tuple[str, str, str], scale
 
 def _input(scene: Scene) -> Vectors:
     if scene.layer == 0:
-        names = (f"wte: {scene.token}", f"+ wpe: position {scene.query + 1}", "= resid_pre, the sum")
+        names = (f"wte: {scene.token}", _("+ wpe: position {query}", query=scene.query + 1), _("= resid_pre, the sum"))
     else:
         below = scene.layer - 1
-        names = (f"resid_mid of layer {below}", f"+ mlp_out of layer {below}", "= resid_pre, the sum")
+        names = (
+            _("resid_mid of layer {below}", below=below),
+            _("+ mlp_out of layer {below}", below=below),
+            _("= resid_pre, the sum"),
+        )
     return _addition(
         scene, scene.steps.input, names, ("input",) * 3 if scene.layer == 0 else ("input", "value", "input")
     )
@@ -90,17 +95,20 @@ def _norm(scene: Scene, norm: Normalisation, x: str, name: str) -> Vectors:
         Strip(f"+ {name}.bias", "input", norm.bias),
         Strip(f"= {name}", "input", norm.out),
     ]
-    return _strips(scene, strips, key="block_strips", alt=f"{x} through its LayerNorm")
+    return _strips(scene, strips, key="block_strips", alt=_("{x} through its LayerNorm", x=x))
 
 
 def _qkv(scene: Scene) -> Vectors:
     step = scene.steps.qkv
     roles = ("query", "key", "value")
-    vectors = _strips(scene, [Strip("x = ln_1", "input", step.x)], key="block_strips", alt="The input x of attention")
+    vectors = _strips(
+        scene, [Strip("x = ln_1", "input", step.x)], key="block_strips", alt=_("The input x of attention")
+    )
     thirds = [
-        (f"× weight, to {role}", role, part) for role, part in zip(roles, np.split(step.weight, 3, 1), strict=True)
+        (_("× weight, to {role}", role=role), role, part)
+        for role, part in zip(roles, np.split(step.weight, 3, 1), strict=True)
     ]
-    chart(weight_matrix(thirds, theme=theme()), key="block_matrix", alt="The weight matrix attn.c_attn")
+    chart(weight_matrix(thirds, theme=theme()), key="block_matrix", alt=_("The weight matrix attn.c_attn"))
     rows = (("x · W, {}", step.product), ("+ bias, {}", step.bias), ("= {}", step.out))
     strips = [
         Strip(title.format(role[0]), role, part)
@@ -108,7 +116,7 @@ def _qkv(scene: Scene) -> Vectors:
         for role, part in zip(roles, np.split(values, 3), strict=True)
     ]
     figure = block_strips(strips, theme=theme(), per_cell=scene.per_cell, shared=True, columns=3, width=_PAGE_WIDTH)
-    chart(figure, key="block_result", alt="Query, key and value side by side: product, bias and sum")
+    chart(figure, key="block_result", alt=_("Query, key and value side by side: product, bias and sum"))
     return vectors | {title.format("q|k|v"): values for title, values in rows}
 
 
@@ -119,13 +127,13 @@ def _split(scene: Scene) -> Vectors:
     own = [Strip(f"{name} of head {scene.head}", scale, values[scene.head]) for name, scale, values in parts]
     d_head = steps.q.shape[1]
     mark = (scene.head * d_head, (scene.head + 1) * d_head)
-    vectors = _strips(scene, whole, key="block_strips", alt="Query, key and value of all heads", mark=mark)
+    vectors = _strips(scene, whole, key="block_strips", alt=_("Query, key and value of all heads"), mark=mark)
     chart(
         head_rows(parts, head=scene.head, theme=theme()),
         key="block_heads",
-        alt="Query, key and value with a row for every head",
+        alt=_("Query, key and value with a row for every head"),
     )
-    alt = f"Query, key and value of head {scene.head}"
+    alt = _("Query, key and value of head {head}", head=scene.head)
     chart(block_strips(own, theme=theme()), key="block_own", alt=alt)
     return vectors | {strip.name: strip.values for strip in own}
 
@@ -136,7 +144,7 @@ def _score(scene: Scene) -> Vectors:
     figure = keys_of_query(
         scene.steps.q[scene.head], table.k, keys=table.keys, query=query, labels=labels, theme=theme()
     )
-    chart(figure, key="block_keys", alt="The query and the keys it is compared with")
+    chart(figure, key="block_keys", alt=_("The query and the keys it is compared with"))
     scores, weights = (of(scene.layer, scene.head)[query] for of in (trace.attn_scores, trace.pattern))
     bars = token_bars(
         scores,
@@ -147,7 +155,7 @@ def _score(scene: Scene) -> Vectors:
         theme=theme(),
         width=_PAGE_WIDTH,
     )
-    chart(bars, key="block_bars", alt="Scores and softmax weights of the chosen token for every key")
+    chart(bars, key="block_bars", alt=_("Scores and softmax weights of the chosen token for every key"))
     keys = table.keys.tolist()
     tokens = [f"{position_label(i, labels[i])}: score {scores[i]:.4g}, weight {weights[i]:.4g}" for i in keys]
     named = {f"k {token}": row for token, row in zip(tokens, table.k, strict=True)}
@@ -169,42 +177,48 @@ def _sum(scene: Scene) -> Vectors:
         labels=labels,
         theme=theme(),
     )
-    chart(figure, key="block_sum", alt="Value vectors, weights, weighted values, and their sum")
+    chart(figure, key="block_sum", alt=_("Value vectors, weights, weighted values, and their sum"))
     tokens = [position_label(int(i), labels[i]) for i in table.keys]
     weights = [f"{weight:.4g}" for weight in table.weights]
     values = {f"v {token}: weight {w}": row for token, w, row in zip(tokens, weights, table.values, strict=True)}
     weighted = {f"weighted {token}": row for token, row in zip(tokens, table.weighted, strict=True)}
-    others = {f"weighted {table.n_rest:,} others": table.rest} if table.n_rest else {}
+    others = {_("weighted {n_rest:,} others", n_rest=table.n_rest): table.rest} if table.n_rest else {}
     return {"z": z, "sum": table.total} | values | weighted | others
 
 
 def _merge(scene: Scene) -> Vectors:
     z = scene.steps.z
     chart(
-        head_rows([("z of every head", "score", z)], head=scene.head, theme=theme()),
+        head_rows([(_("z of every head"), "score", z)], head=scene.head, theme=theme()),
         key="block_heads",
-        alt="The heads' outputs, a row for every head",
+        alt=_("The heads' outputs, a row for every head"),
     )
     mark = (scene.head * z.shape[1], (scene.head + 1) * z.shape[1])
     strip = Strip(f"z of {scene.token}, head after head", "score", scene.steps.merged)
-    return _strips(scene, [strip], key="block_strips", alt="The heads' outputs laid end to end", mark=mark)
+    return _strips(scene, [strip], key="block_strips", alt=_("The heads' outputs laid end to end"), mark=mark)
 
 
 def _projection(
     scene: Scene, step: Projection, *, x: Strip, weight: str, scale: str, product: str, out: str
 ) -> Vectors:
-    vectors = _strips(scene, [x], key="block_strips", alt=f"{x.name}: what {weight} is multiplied with")
+    vectors = _strips(
+        scene, [x], key="block_strips", alt=_("{name}: what {weight} is multiplied with", name=x.name, weight=weight)
+    )
     parts = [(f"× {weight}", scale, step.weight)]
     left, right = st.columns([2, 3], gap="medium") if is_narrow(step.weight) else (st.container(), st.container())
     with left:
-        chart(weight_matrix(parts, theme=theme()), key="block_matrix", alt=f"The weight matrix {weight}")
+        chart(
+            weight_matrix(parts, theme=theme()), key="block_matrix", alt=_("The weight matrix {weight}", weight=weight)
+        )
     strips = [
         Strip(product, scale, step.product),
         Strip("+ bias", scale, step.bias),
         Strip(f"= {out}", scale, step.out),
     ]
     with right:
-        return vectors | _strips(scene, strips, key="block_result", alt=f"{out}: product, bias and sum", shared=True)
+        return vectors | _strips(
+            scene, strips, key="block_result", alt=_("{out}: product, bias and sum", out=out), shared=True
+        )
 
 
 def _attn_out(scene: Scene) -> Vectors:
@@ -221,25 +235,27 @@ def _mlp_pre(scene: Scene) -> Vectors:
 
 def _mlp_out(scene: Scene) -> Vectors:
     x = Strip("mlp_post", "value", scene.steps.mlp_post)
-    names = {"weight": "mlp.c_proj.weight", "product": "mlp_post · weight", "out": "mlp_out"}
+    names = {"weight": "mlp.c_proj.weight", "product": _("mlp_post · weight"), "out": "mlp_out"}
     return _projection(scene, scene.steps.mlp_out, x=x, scale="value", **names)
 
 
 def _gelu(scene: Scene) -> Vectors:
     before, after = scene.steps.mlp_pre.out, scene.steps.mlp_post
     strips = [Strip("mlp_pre", "value", before), Strip("= mlp_post", "value", after)]
-    vectors = _strips(scene, strips, key="block_strips", alt="The MLP's numbers before and after the GELU", shared=True)
-    chart(gelu_curve(before, after, theme=theme()), key="block_gelu", alt="Each number before and after the GELU")
+    vectors = _strips(
+        scene, strips, key="block_strips", alt=_("The MLP's numbers before and after the GELU"), shared=True
+    )
+    chart(gelu_curve(before, after, theme=theme()), key="block_gelu", alt=_("Each number before and after the GELU"))
     return vectors
 
 
 def _resid_mid(scene: Scene) -> Vectors:
-    names = ("resid_pre, what came in", "+ attn_out", "= resid_mid")
+    names = (_("resid_pre, what came in"), _("+ attn_out"), _("= resid_mid"))
     return _addition(scene, scene.steps.resid_mid, names, ("input", "score", "input"))
 
 
 def _resid_post(scene: Scene) -> Vectors:
-    names = ("resid_mid", "+ mlp_out", "= resid_post")
+    names = ("resid_mid", _("+ mlp_out"), _("= resid_post"))
     return _addition(scene, scene.steps.resid_post, names, ("input", "value", "input"))
 
 

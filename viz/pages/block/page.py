@@ -10,19 +10,18 @@ import streamlit as st
 from model.steps.block import STEPS, BlockSteps, Check, block_steps
 from viz.pages.block.drawing import MOST_ROWS, Scene, Vectors, draw
 from viz.pages.block.words import NOT_DRAWN, WORDS, difference, told
+from viz.shell.choose import choose
+from viz.shell.say import remark, say
 from viz.shell.shell import open_view, strip
 from viz.state.session import get_focus
 from viz.state.settings import choice, switch
 from viz.state.view import View
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 
-_ALL, _BLOCKS, _HEADS = "Every number", "3 blocks", "A block per head"
 _KEPT: dict[str, Any] = {"persist_state": "session"}
-SETTINGS = (
-    choice("block_step", "part", {step: step for step in STEPS}),
-    choice("block_zoom", "zoom", {_ALL: "numbers", _BLOCKS: "blocks", _HEADS: "heads"}),
-    switch("block_numbers", "table"),
-)
+STEP, ZOOM = choice("block_step", "part", STEPS), choice("block_zoom", "zoom", ("numbers", "blocks", "heads"))
+SETTINGS = (STEP, ZOOM, switch("block_numbers", "table"))
 _NO_ZOOM = ("score", "sum")
 # On a narrow screen the list lies in two columns, so that the step it chooses is not a screen further down.
 _STYLE = """<style>
@@ -54,17 +53,19 @@ def token_section(view: View) -> None:
 def step_list(steps: BlockSteps) -> str:
     """The list of steps, each with its check; the chosen one."""
     chosen = st.radio(
-        "Steps of one layer",
+        _("Steps of one layer"),
         STEPS,
         format_func=lambda step: _label(step),
         captions=[told(steps.checks[step]) for step in STEPS],
-        key="block_step",
+        key=STEP.key,
         **_KEPT,
     )
     worst = max(steps.checks.values(), key=lambda check: check.difference)
-    st.caption(
-        "Under each step: the largest difference between the model's own numbers and the same recomputed from the "
-        f"step's inputs. The largest of all is {difference(worst)}. Steps in grey are not drawn in the article."
+    remark(
+        "Under each step: the largest difference between the model's own numbers and the same recomputed "
+        "from the step's inputs. The largest of all is {difference}. Steps in grey are not drawn in the "
+        "article.",
+        difference=difference(worst),
     )
     return chosen or STEPS[0]
 
@@ -73,33 +74,46 @@ def heading(view: View, step: str, layer: int) -> float:
     """The step's name, the way to its neighbours, what it does, and the zoom: how many numbers a cell stands for."""
     words = WORDS[step]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.subheader(as_text(words.title) + ("" if words.drawn else f" {NOT_DRAWN}"), anchor=False)
+        st.subheader(as_text(words.title) + ("" if words.drawn else f" {_(NOT_DRAWN)}"), anchor=False)
         with st.container(horizontal=True, gap="small", width="content"):
             _neighbour("Previous step", step, -1)
             _neighbour("Next step", step, 1)
     st.markdown(words.explain(view.model.config, layer))
     if step in _NO_ZOOM:
         return 1.0
-    zoom = st.segmented_control("Zoom", [_BLOCKS, _HEADS, _ALL], required=True, key="block_zoom", **_KEPT)
-    if zoom == _ALL:
+    zooms = {"blocks": _("3 blocks"), "heads": _("A block per head"), "numbers": _("Every number")}
+    zoom = choose(ZOOM, _("Zoom"), zooms)
+    if zoom == "numbers":
         return 1.0
-    st.caption("Each block shows one of the numbers that it stands for: the one farthest from 0.")
+    remark("Each block shows one of the numbers that it stands for: the one farthest from 0.")
     config = view.model.config
-    return max(config.d_model / 3, 1.0) if zoom == _BLOCKS else float(config.d_head)
+    return max(config.d_model / 3, 1.0) if zoom == "blocks" else float(config.d_head)
 
 
 def below(view: View, step: str, check: Check, vectors: Vectors, query: int) -> None:
     """What the charts leave out, the step's check, and the numbers as a table if wanted."""
     if step in _NO_ZOOM and query >= MOST_ROWS:
-        st.caption(f"Of {query + 1:,} tokens the {MOST_ROWS} with the largest weights have a row, in the text's order.")
-    verdict = "equal" if check.holds else "not equal"
-    st.markdown(
-        f"{'✓' if check.holds else '✗'} **Recomputed from its inputs, {verdict}**: largest difference "
-        f"**{difference(check)}**, the model's own numbers reaching {check.largest:.3g}."
-    )
-    if st.toggle("Numbers as a table", key="block_numbers", **_KEPT):
+        remark(
+            "Of {query:,} tokens the {rows} with the largest weights have a row, in the text's order.",
+            query=query + 1,
+            rows=MOST_ROWS,
+        )
+    numbers = {"difference": difference(check), "largest": check.largest}
+    if check.holds:
+        say(
+            "✓ **Recomputed from its inputs, equal**: largest difference **{difference}**, the model's own numbers "
+            "reaching {largest:.3g}.",
+            **numbers,
+        )
+    else:
+        say(
+            "✗ **Recomputed from its inputs, not equal**: largest difference **{difference}**, the model's own numbers "
+            "reaching {largest:.3g}.",
+            **numbers,
+        )
+    if st.toggle(_("Numbers as a table"), key="block_numbers", **_KEPT):
         table = pd.DataFrame({name: pd.Series(values) for name, values in vectors.items()})
-        st.dataframe(table, height=320, placeholder="", alt="The numbers of this step's vectors")
+        st.dataframe(table, height=320, placeholder="", alt=_("The numbers of this step's vectors"))
 
 
 def _label(step: str) -> str:
@@ -121,7 +135,7 @@ def _neighbour(label: str, step: str, by: int) -> None:
 
 
 def _go(step: str) -> None:
-    st.session_state.block_step = step
+    st.session_state[STEP.key] = step
 
 
 def page() -> None:

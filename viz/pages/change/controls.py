@@ -11,30 +11,32 @@ from viz.state.changes import MOST, get_changes, link_name, set_changes
 from viz.state.focus import Head, head_name
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
-
-ON, ZERO, MEAN = "On", "Off: zero", "Off: mean"
-_WAYS: dict[str, Way | None] = {ON: None, ZERO: "zero", MEAN: "mean"}
+from viz.text.catalogue import _
 
 
 def head_switches(view: View) -> None:
     """The chosen head on or off, and the lists of all heads that are off."""
     changes, (layer, head) = get_changes(), view.focus.head
     way = changes.way_of(layer, head)
-    st.session_state.change_chosen = next(name for name, kept in _WAYS.items() if kept == way)
+    st.session_state.change_chosen = way or "on"
+    ways = {"on": _("On"), "zero": _("Off: zero"), "mean": _("Off: mean")}
     st.segmented_control(
-        f"The chosen head, {head_name((layer, head))}",
-        list(_WAYS),
+        _("The chosen head, {head}", head=head_name((layer, head))),
+        list(ways),
+        format_func=ways.__getitem__,
         required=True,
         key="change_chosen",
-        on_change=lambda: set_changes(get_changes().with_off(layer, head, _WAYS[st.session_state.change_chosen])),
-        help="Zero: the head hands on nothing. Mean: at every position it hands on the mean of its output z over all "
-        "positions of this text, so that it tells no position from another.",
+        on_change=lambda: set_changes(get_changes().with_off(layer, head, _way(st.session_state.change_chosen))),
+        help=_(
+            "Zero: the head hands on nothing. Mean: at every position it hands on the mean of its output z "
+            "over all positions of this text, so that it tells no position from another."
+        ),
     )
     config = view.model.config
     heads = [(at, number) for at in range(config.n_layers) for number in range(config.n_heads)]
     lists: tuple[tuple[Way, str], ...] = (
-        ("zero", "Output set to zero"),
-        ("mean", "Output set to its mean over the text"),
+        ("zero", _("Output set to zero")),
+        ("mean", _("Output set to its mean over the text")),
     )
     for off_by, label in lists:
         key = f"change_{off_by}"
@@ -46,9 +48,14 @@ def head_switches(view: View) -> None:
             key=key,
             max_selections=MOST,
             select_all=False,  # else Enter takes every match: for L0H1 also L0H10
-            placeholder="None; type a head such as L0H1",
+            placeholder=_("None; type a head such as L0H1"),
             on_change=partial(_heads_chosen, key, off_by),
         )
+
+
+def _way(chosen: str) -> Way | None:
+    """The way in which a head is off; None for one that is on."""
+    return "zero" if chosen == "zero" else "mean" if chosen == "mean" else None
 
 
 def _heads_chosen(key: str, way: Way) -> None:
@@ -65,7 +72,7 @@ def link_cutter(view: View) -> None:
     (layer, head), query = focus.head, focus.query
     st.session_state.change_query = query
     st.selectbox(
-        f"{head_name((layer, head))}, query",
+        _("{head}, query", head=head_name((layer, head))),
         range(len(view.labels)),
         format_func=lambda pos: f"{pos + 1} {view.labels[pos]}",
         key="change_query",
@@ -80,20 +87,22 @@ def link_cutter(view: View) -> None:
 
     st.session_state.change_cuts = list(changes.cuts)
     st.multiselect(
-        "Cut links (query → key)",
+        _("Cut links (query → key)"),
         [*here, *elsewhere],
         format_func=lambda link: f"{link_name(link)} {view.labels[link.key]}",
         key="change_cuts",
         max_selections=MOST,
         select_all=False,  # else Enter takes every match
-        placeholder="None; choose keys that the query reads",
+        placeholder=_("None; choose keys that the query reads"),
         on_change=chosen,
     )
     st.session_state.change_renormalise = changes.renormalise
     st.toggle(
-        "Renormalise rows that lose a key",
+        _("Renormalise rows that lose a key"),
         key="change_renormalise",
         on_change=lambda: set_changes(get_changes().with_renormalise(st.session_state.change_renormalise)),
-        help="On: the softmax without that key, so that the row adds up to 1 again. Off: its weight is lost, the "
-        "others stay as they were.",
+        help=_(
+            "On: the softmax without that key, so that the row adds up to 1 again. Off: its weight is lost, "
+            "the others stay as they were."
+        ),
     )

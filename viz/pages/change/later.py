@@ -12,50 +12,56 @@ from viz.figures.change import ranked_shifts
 from viz.figures.clicks import Cell
 from viz.figures.difference import pattern_difference
 from viz.shell.charts import chart
+from viz.shell.choose import choose
 from viz.shell.matrices import matrices
+from viz.shell.say import remark, say
 from viz.shell.shell import theme
 from viz.state.focus import Head, head_name
 from viz.state.settings import choice, head
 from viz.state.view import View
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 
 N_RANKED = 10
 MOVED_MOST = (-1, -1)  # in place of a head
-LARGEST, MEAN = "Largest row", "Mean of all rows"
+RANKED_BY = choice("change_rank_by", "rank", ("largest", "mean"))
 SETTINGS = (
-    choice("change_rank_by", "rank", {LARGEST: "largest", MEAN: "mean"}),
+    RANKED_BY,
     head("change_wanted", "later", MOVED_MOST),
 )
 
 
 def later_section(view: View, changes: Changes, after: Trace) -> None:
     """The heads after the change, ranked by how far their patterns moved, and one of them in three matrices."""
-    st.subheader("What later heads then read", anchor=False)
+    st.subheader(_("What later heads then read"), anchor=False)
     if not changes:
-        st.markdown("Once a head is off or a link is cut, the patterns of the heads in later layers are listed here.")
+        say("Once a head is off or a link is cut, the patterns of the heads in later layers are listed here.")
         return
     shifts = _shifts(view, changes, after)
     if not shifts:
-        st.markdown(f"Layer {changes.first_layer} is the model’s last: no head comes after the change.")
+        say("Layer {first_layer} is the model’s last: no head comes after the change.", first_layer=changes.first_layer)
         return
     left, right = st.columns([2, 3], gap="large")
     with left:
-        shown = st.segmented_control(
-            "Ranked by",
-            [LARGEST, MEAN],
-            required=True,
-            key="change_rank_by",
-            persist_state="session",
-            help="The Jensen-Shannon divergence of each row of weights before and after, in bits: 0 where nothing "
-            "moved, 1 where the row went to other tokens altogether.",
+        by = choose(
+            RANKED_BY,
+            _("Ranked by"),
+            {"largest": _("Largest row"), "mean": _("Mean of all rows")},
+            help=_(
+                "The Jensen-Shannon divergence of each row of weights before and after, in bits: 0 where nothing "
+                "moved, 1 where the row went to other tokens altogether."
+            ),
         )
-        by = shown or LARGEST
         ranked = sorted(shifts, key=lambda shift: -_value(shift, by))
         chosen = _choose([(shift.layer, shift.head) for shift in ranked], [_listed(shift, by) for shift in ranked])
         rows, mean = row_shifts(view.trace, after, *chosen)
         st.markdown(_moved_in_words(view, chosen, rows, mean, changes))
         if len(view.tokens) > MOST_ROWS:
-            st.caption(f"Ranked by {MOST_ROWS} of the {len(view.tokens):,} rows, spread evenly.")
+            remark(
+                "Ranked by {rows} of the {n:,} rows, spread evenly.",
+                rows=MOST_ROWS,
+                n=len(view.tokens),
+            )
     with right:
         _ranking(view, ranked[:N_RANKED], chosen, by, changes)
     _matrices(view, after, chosen, rows)
@@ -64,7 +70,7 @@ def later_section(view: View, changes: Changes, after: Trace) -> None:
 def bits_text(value: float) -> str:
     """A number of bits, with as many digits as tell something; two passes differ by rounding below a millionth."""
     if 0 < value < 1e-6:
-        return "under 0.000001"
+        return _("under 0.000001")
     return f"{value:.3g}" if value >= 1e-3 or not value else f"{value:.6f}"
 
 
@@ -74,9 +80,9 @@ def _choose(heads: list[Head], words: list[str]) -> Head:
     wanted = st.session_state.change_wanted
     st.session_state.change_head = wanted if wanted in names else MOVED_MOST
     chosen = st.selectbox(
-        "Head to look at",
+        _("Head to look at"),
         [MOVED_MOST, *names],
-        format_func=lambda head: names.get(head, "the one that moved most"),
+        format_func=lambda head: names.get(head, _("the one that moved most")),
         key="change_head",
         on_change=lambda: st.session_state.update(change_wanted=st.session_state.change_head),
     )
@@ -96,7 +102,7 @@ def _ranking(view: View, shown: list[PatternShift], chosen: Head, by: str, chang
     def clicked(_curve: int, point: int) -> None:
         st.session_state.change_wanted = heads[point]
 
-    alt = "The heads whose patterns the change moved most, in bits"
+    alt = _("The heads whose patterns the change moved most, in bits")
     chart(figure, key="change_ranked", alt=alt, heads=[], on_click=clicked)
 
 
@@ -114,9 +120,11 @@ def _matrices(view: View, after: Trace, head: Head, rows: np.ndarray) -> None:
 
     def shares(cell: Cell) -> str:
         at = cell.row, cell.column
-        return f"{before[at]:.3g} before, {then[at]:.3g} after the change, in {name}"
+        return _(
+            "{before:.3g} before, {then:.3g} after the change, in {name}", before=before[at], then=then[at], name=name
+        )
 
-    alt = f"Weights of {name} before and after the change, and their difference"
+    alt = _("Weights of {name} before and after the change, and their difference", name=name)
     matrices(
         figure,
         key="change_matrices",
@@ -133,32 +141,39 @@ def _shifts(view: View, changes: Changes, after: Trace) -> list[PatternShift]:
     here = (view.revision, changes)
     kept: tuple[object, list[PatternShift]] | None = st.session_state.get("change_shifts")
     if kept is None or kept[0] != here:
-        with st.spinner("Comparing the patterns of all later heads"):
+        with st.spinner(_("Comparing the patterns of all later heads")):
             kept = (here, pattern_shifts(view.trace, after))
         st.session_state.change_shifts = kept
     return kept[1]
 
 
 def _value(shift: PatternShift, by: str) -> float:
-    return shift.largest if by == LARGEST else shift.mean
+    return shift.largest if by == "largest" else shift.mean
 
 
 def _listed(shift: PatternShift, by: str) -> str:
-    return f"{head_name((shift.layer, shift.head))}: {bits_text(_value(shift, by))} bits"
+    return _("{head}: {bits} bits", head=head_name((shift.layer, shift.head)), bits=bits_text(_value(shift, by)))
 
 
 def _note(view: View, shift: PatternShift, changes: Changes, by: str) -> str:
-    row = f"row {shift.query + 1} {view.labels[shift.query]}" if by == LARGEST else ""
-    return f"{row} (links cut)" if changes.keys_cut(shift.layer, shift.head) else row
+    token = f"{shift.query + 1} {view.labels[shift.query]}"
+    row = _("row {token}", token=token) if by == "largest" else ""
+    return f"{row} {_('(links cut)')}" if changes.keys_cut(shift.layer, shift.head) else row
 
 
 def _moved_in_words(view: View, head: Head, rows: np.ndarray, mean: float, changes: Changes) -> str:
     name, most = head_name(head), int(rows.argmax())
     if not rows[most]:
-        return f"**{name}** reads what it read before."
-    row = f"{most + 1} “**{as_text(view.labels[most])}**”"
-    words = f"**{name}** moved most in the row of query {row}: {bits_text(float(rows[most]))} bits; on average"
-    words += f" {bits_text(mean)}."
-    if changes.keys_cut(*head):
-        words += " It lost links itself: weight that is missing from a row counts as given to no token."
-    return words
+        return _("**{name}** reads what it read before.", name=name)
+    words = _(
+        "**{head}** moved most in the row of query {query} “**{token}**”: {most} bits; on average {mean}.",
+        head=name,
+        query=most + 1,
+        token=as_text(view.labels[most]),
+        most=bits_text(float(rows[most])),
+        mean=bits_text(mean),
+    )
+    if not changes.keys_cut(*head):
+        return words
+    lost = _("It lost links itself: weight that is missing from a row counts as given to no token.")
+    return f"{words} {lost}"

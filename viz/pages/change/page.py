@@ -15,11 +15,13 @@ from viz.pages.change import later
 from viz.pages.change.controls import head_switches, link_cutter
 from viz.pages.change.later import bits_text, later_section
 from viz.shell.charts import chart
+from viz.shell.say import remark
 from viz.shell.shell import open_view, strip, theme
 from viz.shell.sure_guess import sure_guess
 from viz.state.changes import get_changes, in_words
 from viz.state.session import get_focus
 from viz.state.view import View, changed_trace
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 
 SETTINGS = later.SETTINGS
@@ -33,12 +35,12 @@ def token_section(view: View, changes: Changes) -> None:
         st.rerun()  # the rest of the page has to follow
     focus = strip(view, [get_focus().head])
     if changes:
-        st.caption("The strip shows the unchanged model’s weights; what the change does stands below.")
+        remark("The strip shows the unchanged model’s weights; what the change does stands below.")
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.subheader("Switch heads off", anchor=False)
+        st.subheader(_("Switch heads off"), anchor=False)
         head_switches(view)
-        st.subheader("Cut links", anchor=False)
+        st.subheader(_("Cut links"), anchor=False)
         link_cutter(view)
     with right:
         next_token_part(view, changes, focus.query)
@@ -58,22 +60,27 @@ def next_token_part(view: View, changes: Changes, query: int) -> None:
         position=hover_name(query, view.labels[query]),
         theme=theme(),
     )
-    chart(figure, key="change_next", alt="Next-token probabilities before and after the change")
+    chart(figure, key="change_next", alt=_("Next-token probabilities before and after the change"))
     sure_guess(view, query, min(float(before.max()), float(then.max())))
     best = [int(top(row, 1)[0]) for row in (before, then)]
     names = [as_text(view.model.tokenizer.token(token_id).label) for token_id in best]
     bits = kl_bits(*logits)
-    guess = f"Top guess before: “**{names[0]}**”, {share(float(before[best[0]]))}"
+    kl = _("**KL(before ‖ after) = {bits} bits.**", bits=bits_text(bits))
+    guess = {"token": names[0], "before": share(float(before[best[0]]))}
     if not changes:
-        st.markdown(f"**KL(before ‖ after) = {bits_text(bits)} bits.** {guess}.")
-        st.caption("Nothing is changed: both passes are the same, so every difference is 0.")
+        st.markdown(f"{kl} {_('Top guess before: “**{token}**”, {before}.', **guess)}")
+        remark("Nothing is changed: both passes are the same, so every difference is 0.")
         return
-    guess += f", after the change {share(float(then[best[0]]))}"
-    other = f" Top guess after: “**{names[1]}**”, {share(float(then[best[1]]))}." if best[0] != best[1] else ""
-    st.markdown(f"**KL(before ‖ after) = {bits_text(bits)} bits.** {guess}.{other}")
-    st.caption(
-        "KL: how many bits more each next token costs, on average over what the unchanged model predicts, if it is "
-        "coded with the changed model’s probabilities. 0 if both agree; not the same the other way round."
+    after = share(float(then[best[0]]))
+    words = _("Top guess before: “**{token}**”, {before}, after the change {after}.", **guess, after=after)
+    if best[0] != best[1]:
+        probability = share(float(then[best[1]]))
+        words += " " + _("Top guess after: “**{token}**”, {share}.", token=names[1], share=probability)
+    st.markdown(f"{kl} {words}")
+    remark(
+        "KL: how many bits more each next token costs, on average over what the unchanged model predicts, "
+        "if it is coded with the changed model’s probabilities. 0 if both agree; not the same the other "
+        "way round."
     )
 
 
@@ -86,11 +93,14 @@ def page() -> None:
     try:
         after = changed_trace(view, changes)
     except HeadlightError as error:
-        st.error(as_text(f"The changed pass ({in_words(changes)}) cannot be shown. {error}"))
+        st.error(
+            as_text(_("The changed pass ({changes}) cannot be shown. {error}", changes=in_words(changes), error=error))
+        )
         return
     token_section(view, changes)
     later_section(view, changes, after)
-    st.caption(
-        "Only this page shows the changed pass; the model itself stays as it is. A head that is off still reads, but "
-        "hands on zeros, or its mean over all positions of this text. Later layers are computed anew from that."
+    remark(
+        "Only this page shows the changed pass; the model itself stays as it is. A head that is off still "
+        "reads, but hands on zeros, or its mean over all positions of this text. Later layers are computed "
+        "anew from that."
     )

@@ -8,8 +8,9 @@ from viz.shell.looks import look_name
 from viz.state.focus import MEAN, MOST_BESIDE, Head
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
+from viz.text.catalogue import N_, _
 
-PLACES = ("Second head", "Third head", "Fourth head")
+PLACES = (N_("Second head"), N_("Third head"), N_("Fourth head"))
 
 
 def heads_beside(view: View) -> None:
@@ -24,17 +25,19 @@ def heads_beside(view: View) -> None:
         if len(beside) < MOST_BESIDE:
             with st.container(horizontal=True, gap="small", width="content", key="beside_more"):
                 add = following(beside[-1] if beside[-1][1] != MEAN else get_focus().head, options)
-                st.button("Add a head", key="beside_add", on_click=_add, args=(add,), icon=":material/add:")
+                st.button(_("Add a head"), key="beside_add", on_click=_add, args=(add,), icon=":material/add:")
                 layer = get_focus().layer
                 if (layer, MEAN) not in beside:
                     st.button(
-                        f"Add the mean of L{layer}",
+                        _("Add layer {layer}'s average", layer=layer),
                         key="beside_mean",
                         on_click=_add,
                         args=((layer, MEAN),),
                         icon=":material/add:",
-                        help="The mean over all heads of the first head's layer. Every layer's mean is at the end of "
-                        "the lists.",
+                        help=_(
+                            "The mean over all heads of the first head's layer. Every layer's mean is at the end of "
+                            "the lists."
+                        ),
                     )
 
 
@@ -49,17 +52,17 @@ def _one_head(view: View, slot: int, head: Head, options: list[Head], *, removab
     st.session_state[key] = head
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", width="content", key=f"slot_{slot}"):
         st.selectbox(
-            PLACES[slot],
+            _(PLACES[slot]),
             options,
             format_func=lambda option: look_name(view.trace, option),
             key=key,
             on_change=lambda: _put(slot, st.session_state[key]),
             width=165,
         )
-        st.button("Next head", key=f"next_{slot}", on_click=_put, args=(slot, following(head, options)))
+        st.button(_("Next head"), key=f"next_{slot}", on_click=_put, args=(slot, following(head, options)))
         if removable:
             st.button(
-                "Remove", key=f"remove_{slot}", on_click=_remove, args=(slot,), type="tertiary", help=PLACES[slot]
+                _("Remove"), key=f"remove_{slot}", on_click=_remove, args=(slot,), type="tertiary", help=_(PLACES[slot])
             )
 
 

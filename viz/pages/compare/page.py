@@ -15,6 +15,7 @@ from viz.figures.difference import Rows, matrix_rows, output_strips, pattern_dif
 from viz.pages.compare.choosers import heads_beside
 from viz.pages.compare.words import HeadPair, divergence_note, output_table, pair_sentence, pair_table
 from viz.shell.charts import chart
+from viz.shell.choose import choose
 from viz.shell.looks import look_name, look_output, look_pattern, look_short
 from viz.shell.matrices import frame_row, matrices
 from viz.shell.shell import open_view, strip, theme
@@ -22,11 +23,12 @@ from viz.state.focus import MOST_BESIDE, Head
 from viz.state.session import get_focus
 from viz.state.settings import choice
 from viz.state.view import View
+from viz.text.catalogue import _
 
-ALL = "all heads"
+ALL = "all"
 MATRICES = "pair"
-_PAIRS = {f"{one}-{other}": f"{one + 1}-{other + 1}" for one, other in combinations(range(MOST_BESIDE + 1), 2)}
-SETTINGS = (choice("pair_shown", "pair", {ALL: "all"} | _PAIRS),)
+SHOWN = choice("pair_shown", "pair", (ALL, *(f"{i}-{j}" for i, j in combinations(range(1, MOST_BESIDE + 2), 2))))
+SETTINGS = (SHOWN,)
 BARS_WIDTH = 640
 
 
@@ -66,7 +68,9 @@ def token_section(view: View, heads: Sequence[Head], pairs: Sequence[HeadPair], 
             theme=theme(),
             width=BARS_WIDTH,
         )
-        chart(bars, key="pair_bars", alt=f"Weights of the chosen token in {', '.join(names)}", heads=heads)
+        chart(
+            bars, key="pair_bars", alt=_("Weights of the chosen token in {heads}", heads=", ".join(names)), heads=heads
+        )
     with right:
         st.markdown(pair_table(pairs, outputs, query))
     with right if len(pairs) == 1 else left:  # where there is room
@@ -75,7 +79,9 @@ def token_section(view: View, heads: Sequence[Head], pairs: Sequence[HeadPair], 
         [(look_short(head), output.z, output.result) for head, output in zip(heads, outputs, strict=True)],
         theme=theme(),
     )
-    chart(strips, key="outputs", alt=f"z and result of the chosen token in {', '.join(names)}", heads=heads)
+    chart(
+        strips, key="outputs", alt=_("z and result of the chosen token in {heads}", heads=", ".join(names)), heads=heads
+    )
 
 
 def pair_section(
@@ -85,7 +91,7 @@ def pair_section(
     shown = _shown(pairs) if len(heads) > 2 else pairs[0]
     if shown is None:
         figure = patterns_side_by_side(patterns, names=names, labels=view.labels, theme=theme())
-        alt = f"Weights of {', '.join(names)}"
+        alt = _("Weights of {heads}", heads=", ".join(names))
     else:
         figure = pattern_difference(
             patterns[shown.first],
@@ -95,7 +101,11 @@ def pair_section(
             labels=view.labels,
             theme=theme(),
         )
-        alt = f"Weights of {shown.names[0]} and {shown.names[1]}, their difference, and each row's distance"
+        alt = _(
+            "Weights of {first} and {second}, their difference, and each row's distance",
+            first=shown.names[0],
+            second=shown.names[1],
+        )
         st.markdown(pair_sentence(shown, same=heads[shown.first] == heads[shown.second]))
 
     def shares(cell: Cell) -> str:
@@ -117,19 +127,11 @@ def pair_section(
 
 def _shown(pairs: Sequence[HeadPair]) -> HeadPair | None:
     """The pair whose difference is shown, or None for all heads side by side."""
-    known = {ALL: None} | {f"{pair.first}-{pair.second}": pair for pair in pairs}
-    names = {name: "All heads" if pair is None else " − ".join(pair.names) for name, pair in known.items()}
-    if st.session_state.pair_shown not in known:
-        st.session_state.pair_shown = ALL
-    chosen = st.segmented_control(
-        "Matrices of",
-        list(known),
-        format_func=lambda name: names.get(name, name),
-        required=True,
-        key="pair_shown",
-        persist_state="session",
-    )
-    return known.get(chosen or ALL)
+    known = {ALL: None} | {f"{pair.first + 1}-{pair.second + 1}": pair for pair in pairs}
+    names = {name: _("All heads") if pair is None else " − ".join(pair.names) for name, pair in known.items()}
+    if st.session_state[SHOWN.key] not in known:
+        st.session_state[SHOWN.key] = ALL
+    return known[choose(SHOWN, _("Matrices of"), names)]
 
 
 def page() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from model.heads.comparison import Output, cosine
+from viz.text.catalogue import _
 from viz.text.numbers import cosine_text, distance_text, length_text
 
 
@@ -26,23 +27,27 @@ class HeadPair:
 def pair_sentence(pair: HeadPair, *, same: bool) -> str:
     """How far two heads are apart on this text."""
     if same:
-        return f"**{pair.names[0]}** stands beside itself: no difference. Choose another head beside it."
-    names = f"**{pair.names[0]}** and **{pair.names[1]}**"
+        return _("**{name}** stands beside itself: no difference. Choose another head beside it.", name=pair.names[0])
+    names = {"first": pair.names[0], "second": pair.names[1]}
     if len(pair.rows) == 1:
-        return f"{names} can read only the one token that there is: nothing to compare."
-    farthest = int(pair.rows.argmax())
-    most = (
-        f" Farthest apart is row {farthest + 1} with {distance_text(float(pair.rows[farthest]))}."
-        if pair.mean > 0
-        else ""
+        return _("**{first}** and **{second}** can read only the one token that there is: nothing to compare.", **names)
+    apart = _(
+        "**{first}** and **{second}** are **{distance} bits** apart, the mean over all rows but the first.",
+        **names,
+        distance=distance_text(pair.mean),
     )
-    return f"{names} are **{distance_text(pair.mean)} bits** apart, the mean over all rows but the first.{most}"
+    if not pair.mean:
+        return apart
+    row = int(pair.rows.argmax())
+    distance = distance_text(float(pair.rows[row]))
+    farthest = _("Farthest apart is row {row} with {distance}.", row=row + 1, distance=distance)
+    return f"{apart} {farthest}"
 
 
 def pair_table(pairs: Sequence[HeadPair], outputs: Sequence[Output], query: int) -> str:
     """Each pair's distance in the chosen token's row and on the whole text, and the cosine of their results."""
     rows = [
-        ("pair", f"bits, row {query + 1}", "bits, all rows", "cos of results"),
+        (_("pair"), _("bits, row {query}", query=query + 1), _("bits, all rows"), _("cos of results")),
         ("---", "--:", "--:", "--:"),
         *(
             (
@@ -60,7 +65,7 @@ def pair_table(pairs: Sequence[HeadPair], outputs: Sequence[Output], query: int)
 def output_table(names: Sequence[str], layers: Sequence[int], outputs: Sequence[Output]) -> str:
     """Each head's z and result at the chosen token: their lengths, and the result's cosine with the layer's whole."""
     rows = [
-        ("head", "‖z‖", "‖result‖", "cos with attn\\_out"),
+        (_("head"), "‖z‖", "‖result‖", _("cos with attn\\_out")),
         ("---", "--:", "--:", "--:"),
         *(
             (
@@ -77,11 +82,11 @@ def output_table(names: Sequence[str], layers: Sequence[int], outputs: Sequence[
 
 def divergence_note() -> str:
     """What a distance is."""
-    return (
-        "Distance: the Jensen-Shannon divergence of two rows of weights (Lin 1991), 0 bits where they are equal, 1 bit "
-        "where they share no key. The mean leaves out the first row, which is the same in every head. z: a head's "
-        "output; result: what it adds to the residual stream (its z through its rows of `attn.c_proj.weight`); "
-        "attn_out: what all heads of its layer add together, bias included."
+    return _(
+        "Distance: the Jensen-Shannon divergence of two rows of weights (Lin 1991), 0 bits where they are "
+        "equal, 1 bit where they share no key. The mean leaves out the first row, which is the same in "
+        "every head. z: a head's output; result: what it adds to the residual stream (its z through its "
+        "rows of `attn.c_proj.weight`); attn_out: what all heads of its layer add together, bias included."
     )
 
 

@@ -33,12 +33,14 @@ from viz.pages.generation.words import (
     savings_table,
 )
 from viz.shell.charts import chart
+from viz.shell.say import remark
 from viz.shell.shell import open_view, theme
 from viz.state.address import write_url
 from viz.state.focus import head_name
 from viz.state.session import get_focus
 from viz.state.turn import let_draw
 from viz.state.view import View
+from viz.text.catalogue import _
 from viz.text.plotly import plain
 
 SETTINGS = controls.SETTINGS
@@ -96,7 +98,9 @@ def iteration_strip(view: View, text: View, position: int) -> None:
         key=STRIP,
         on_change=stepped,
         titles=[
-            f"{token.label} — id {token.id}, {'typed' if i < n_typed else 'written by the model'}"
+            _("{token} — id {id}, typed", token=token.label, id=token.id)
+            if i < n_typed
+            else _("{token} — id {id}, written by the model", token=token.label, id=token.id)
             for i, token in enumerate(text.tokens)
         ],
     )
@@ -122,12 +126,14 @@ def cache_part(text: View, position: int, reading: Iteration, choice: Choice) ->
         predicted=plain(shorten(text.model.tokenizer.token(choice.id).label)),
         theme=theme(),
     )
-    chart(figure, key="cache", alt="Queries, keys and values of every layer: computed now, or read from the cache")
-    hidden = f" The {shown.start:,} tokens before are in the cache too." if shown.start else ""
-    st.caption(
-        f"Drawn: head {head} of each layer, a cell for the strongest of several dimensions.{hidden} Not drawn in the "
-        "article, but computed: LayerNorm, biases, the residual additions and the MLP of each layer."
+    chart(figure, key="cache", alt=_("Queries, keys and values of every layer: computed now, or read from the cache"))
+    drawn = _("Drawn: head {head} of each layer, a cell for the strongest of several dimensions.", head=head)
+    if shown.start:
+        drawn += " " + _("The {n:,} tokens before are in the cache too.", n=shown.start)
+    left_out = _(
+        "Not drawn in the article, but computed: LayerNorm, biases, the residual additions and the MLP of each layer."
     )
+    st.caption(f"{drawn} {left_out}")
     n_pos = position + 1
     n_numbers = 2 * config.n_layers * n_pos * config.d_model
     st.markdown(cache_words(config, n_pos, n_numbers, n_numbers * text.trace.k.itemsize))
@@ -146,7 +152,7 @@ def savings_part(text: View, reading: Iteration, *, writing: bool) -> None:
         return
     st.caption(check_words(reading))
     if reading.difference is None:
-        st.button("Read the whole text again", key="gen_again")
+        st.button(_("Read the whole text again"), key="gen_again")
 
 
 def next_token_part(text: View, position: int, choice: Choice, sampling: Sampling) -> None:
@@ -169,24 +175,32 @@ def next_token_part(text: View, position: int, choice: Choice, sampling: Samplin
         after=hover_name(position, text.labels[position]),
         theme=theme(),
     )
-    chart(figure, key="next", alt="Probabilities of the most likely next tokens, and of all others together")
+    chart(figure, key="next", alt=_("Probabilities of the most likely next tokens, and of all others together"))
     best = int(top(choice.logits, 1)[0])
     labels = {token_id: model.tokenizer.token(token_id).label for token_id in (best, choice.id)}
     st.markdown("\n".join(f"- {line}" for line in choice_words(choice, sampling, best, labels)))
-    matrix = "embedding matrix" if model.config.tied else "output matrix of its own"
-    st.caption(
-        f"The last layer's vector ({model.config.d_model} numbers), after a LayerNorm that the article does not draw, "
-        f"times the {matrix} ({model.config.d_vocab:,} × {model.config.d_model}): a logit for every token."
-    )
-    if st.toggle(f"All {model.config.d_vocab:,} logits", key="gen_logits", persist_state="session"):
+    sizes = {"d_model": model.config.d_model, "d_vocab": model.config.d_vocab}
+    if model.config.tied:
+        remark(
+            "The last layer's vector ({d_model} numbers), after a LayerNorm that the article does not draw, times the "
+            "embedding matrix ({d_vocab:,} × {d_model}): a logit for every token.",
+            **sizes,
+        )
+    else:
+        remark(
+            "The last layer's vector ({d_model} numbers), after a LayerNorm that the article does not draw, times the "
+            "output matrix of its own ({d_vocab:,} × {d_model}): a logit for every token.",
+            **sizes,
+        )
+    if st.toggle(_("All {d_vocab:,} logits", d_vocab=model.config.d_vocab), key="gen_logits", persist_state="session"):
         order = ranking(choice.logits)
         st.dataframe(
             {
-                "token": [model.tokenizer.token(token_id).label for token_id in order.tolist()],
-                "id": order,
-                "logit": choice.logits[order],
-                "probability": choice.own[order],
-                "drawn with": choice.final[order],
+                _("token"): [model.tokenizer.token(token_id).label for token_id in order.tolist()],
+                _("id"): order,
+                _("logit"): choice.logits[order],
+                _("probability"): choice.own[order],
+                _("drawn with"): choice.final[order],
             },
             hide_index=True,
             height=300,

@@ -11,18 +11,21 @@ import streamlit as st
 
 from model.errors import SelectionError
 from model.heads.search import Found, ranked, strongest_key
+from viz.shell.choose import choose
+from viz.shell.say import remark
 from viz.state.focus import head_name
 from viz.state.session import get_focus
 from viz.state.settings import choice, position, switch
 from viz.state.view import View
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 
-FROM_TO, FROM, TO = "From the chosen token to …", "From the chosen token", "To …"
 MOST = 10
 LEAST = 0.01  # of all weight; a head that gives less does not look there
-_KEY, _WAY, _OTHERS, _LIST = "heads_key", "heads_way", "heads_others", "heads_found"
+_KEY, _OTHERS, _LIST = "heads_key", "heads_others", "heads_found"
+_WAY = choice("heads_way", "find", ("both", "from", "to"))
 SETTINGS = (
-    choice(_WAY, "find", {FROM_TO: "both", FROM: "from", TO: "to"}),
+    _WAY,
     position(_KEY, "to"),
     switch(_OTHERS, "others"),
 )
@@ -37,16 +40,10 @@ def finder(view: View, query: int, means: Callable[[], np.ndarray], show: Show) 
     is chosen in the list.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        chosen = st.segmented_control(
-            "Heads by their weight",
-            [FROM_TO, FROM, TO],
-            required=True,
-            key=_WAY,
-            persist_state="session",
-        )
-        way = chosen or FROM_TO
-        key = 0 if way == FROM else _key(view, query, last=query if way == FROM_TO else len(view.tokens) - 1)
-        others = way == FROM and st.toggle("Leave out token 1 and itself", key=_OTHERS, persist_state="session")
+        words = {"both": _("From the chosen token to …"), "from": _("From the chosen token"), "to": _("To …")}
+        way = choose(_WAY, _("Heads by their weight"), words)
+        key = 0 if way == "from" else _key(view, query, last=query if way == "both" else len(view.tokens) - 1)
+        others = way == "from" and st.toggle(_("Leave out token 1 and itself"), key=_OTHERS, persist_state="session")
     try:
         found, caption = _found(view, way, query, key, others, means)
     except SelectionError as error:
@@ -54,7 +51,7 @@ def finder(view: View, query: int, means: Callable[[], np.ndarray], show: Show) 
         return []
     st.markdown(caption)
     if not found:
-        st.caption("No head gives it as much as 1%.")
+        remark("No head gives it as much as 1%.")
         return []
     _list(view, found, way, show)
     return [[one.layer, one.head, _words(view, one, way, query)] for one in found]
@@ -64,22 +61,26 @@ def _found(
     view: View, way: str, query: int, key: int, others: bool, means: Callable[[], np.ndarray]
 ) -> tuple[list[Found], str]:
     asked, target = _token(view, query), _token(view, key)
-    if way == FROM_TO:
+    if way == "both":
         weights = view.trace.rows(query)[..., key]
-        return ranked(
-            weights, key, most=MOST, least=LEAST
-        ), f"Heads by the weight that **{asked}** gives to **{target}**:"
-    if way == TO:
+        return ranked(weights, key, most=MOST, least=LEAST), _(
+            "Heads by the weight that **{asked}** gives to **{target}**:", asked=asked, target=target
+        )
+    if way == "to":
         weights = means()[..., key]
-        seen = f"the mean over {len(view.tokens) - key:,} tokens" if key < len(view.tokens) - 1 else "its own weight"
-        return ranked(
-            weights, key, most=MOST, least=LEAST
-        ), f"Heads by the weight that **{target}** gets ({seen} that can see it):"
+        found = ranked(weights, key, most=MOST, least=LEAST)
+        if (n_later := len(view.tokens) - key) == 1:
+            return found, _("Heads by the weight that **{target}** gives to itself:", target=target)
+        return found, _(
+            "Heads by the weight that **{target}** gets (the mean over the {n:,} tokens that can see it):",
+            target=target,
+            n=n_later,
+        )
     rows = view.trace.rows(query)
     best, keys = strongest_key(rows, left_out=(0, query) if others else ())
-    return ranked(
-        best, keys, most=MOST, least=LEAST
-    ), f"Heads by the largest weight that **{asked}** gives to one token:"
+    return ranked(best, keys, most=MOST, least=LEAST), _(
+        "Heads by the largest weight that **{asked}** gives to one token:", asked=asked
+    )
 
 
 def _list(view: View, found: list[Found], way: str, show: Show) -> None:
@@ -88,7 +89,7 @@ def _list(view: View, found: list[Found], way: str, show: Show) -> None:
         "head": [head_name((one.layer, one.head)) for one in found],
         "weight": [one.weight for one in found],
     }
-    if way == FROM:
+    if way == "from":
         columns["key"] = [f"{one.key + 1} {view.labels[one.key]}" for one in found]
 
     def selected() -> None:
@@ -105,10 +106,10 @@ def _list(view: View, found: list[Found], way: str, show: Show) -> None:
         selection_mode="single-row",
         width=620,
         column_config={
-            "rank": st.column_config.NumberColumn("Rank", width="small"),
-            "head": st.column_config.TextColumn("Head", width="small"),
-            "weight": st.column_config.ProgressColumn("Weight", min_value=0, max_value=1, format="%.3f"),
-            "key": st.column_config.TextColumn("On the token"),
+            "rank": st.column_config.NumberColumn(_("Rank"), width="small"),
+            "head": st.column_config.TextColumn(_("Head"), width="small"),
+            "weight": st.column_config.ProgressColumn(_("Weight"), min_value=0, max_value=1, format="%.3f"),
+            "key": st.column_config.TextColumn(_("On the token")),
         },
     )
 
@@ -119,7 +120,7 @@ def _key(view: View, query: int, *, last: int) -> int:
         st.session_state[_KEY] = int(view.trace.pattern(*get_focus().head)[query].argmax())
     st.session_state[_KEY] = min(st.session_state[_KEY], last)
     return st.selectbox(
-        "to the token",
+        _("to the token"),
         range(last + 1),
         format_func=lambda i: f"{i + 1} {view.labels[i]}",
         key=_KEY,
@@ -130,9 +131,10 @@ def _key(view: View, query: int, *, last: int) -> int:
 
 def _words(view: View, one: Found, way: str, query: int) -> str:
     target = f"{one.key + 1} {view.labels[one.key]}"
-    if way == TO:
-        return f"gives {target} {one.weight:.3g} on average"
-    return f"{query + 1} {view.labels[query]} gives {target} {one.weight:.3g}"
+    if way == "to":
+        return _("gives {target} {weight:.3g} on average", target=target, weight=one.weight)
+    asked = f"{query + 1} {view.labels[query]}"
+    return _("{query} gives {target} {weight:.3g}", query=asked, target=target, weight=one.weight)
 
 
 def _token(view: View, position: int) -> str:

@@ -9,19 +9,22 @@ import numpy as np
 import pyarrow as pa
 import streamlit as st
 
-from model.heads.all_heads import MEASURES, ROLES, Measure, roles, scores_of
+from model.heads.all_heads import MEASURES, ROLES, roles, scores_of
 from model.heads.search import largest_of
 from viz.figures.clicks import cell_at
 from viz.pages.heads.figures import measure_heatmap
 from viz.shell.charts import chart
+from viz.shell.say import remark, say
 from viz.shell.shell import theme
 from viz.state.focus import head_name
 from viz.state.settings import choice
 from viz.state.view import View
+from viz.text.catalogue import _
 
 SHARES = tuple(entry for entry in MEASURES if entry.unit == "share of weight")
 _CHOSEN, _TABLE, _CHART = "heads_measure", "heads_table", "measure_map"
-SETTINGS = (choice(_CHOSEN, "measure", {entry: entry.name for entry in MEASURES}),)
+_BY_NAME = {entry.name: entry for entry in MEASURES}
+SETTINGS = (choice(_CHOSEN, "measure", tuple(_BY_NAME)),)
 
 Show = Callable[[int, int], None]
 Scores = Mapping[str, np.ndarray]
@@ -29,7 +32,7 @@ Scores = Mapping[str, np.ndarray]
 
 def measures_section(view: View, scores: Scores, show: Show) -> list[str]:
     """Draw the measures; for every head what the grid says of it. `show` is called with a head that is chosen here."""
-    st.markdown("#### Measures of all heads")
+    say("#### Measures of all heads")
     left, right = st.columns([5, 6], gap="large")
     with left:
         _heatmap(scores, show)
@@ -39,25 +42,28 @@ def measures_section(view: View, scores: Scores, show: Show) -> list[str]:
 
 
 def _heatmap(scores: Scores, show: Show) -> None:
-    measure = st.selectbox(
-        "Measure", MEASURES, format_func=lambda entry: entry.title, key=_CHOSEN, persist_state="session"
+    name = st.selectbox(
+        _("Measure"), _BY_NAME, format_func=lambda name: _BY_NAME[name].title, key=_CHOSEN, persist_state="session"
     )
+    measure = _BY_NAME[name]
     values = scores[measure.name]
     defined = values[np.isfinite(values)]
     high = measure.high if measure.high is not None else float(defined.max(initial=measure.low))
-    note = measure.unit if measure.high is not None else f"{measure.unit}, up to the largest head's"
+    note = measure.unit if measure.high is not None else _("{unit}, up to the largest head's", unit=measure.unit)
     figure = measure_heatmap(values, title=measure.title, note=note, low=measure.low, high=high, theme=theme())
 
     def clicked(curve: int, point: int) -> None:
         if (cell := cell_at(figure, curve, point)) is not None:
             show(cell.row, cell.column)
 
-    alt = f"{measure.title} of every head, layers down and heads across"
+    alt = _("{title} of every head, layers down and heads across", title=measure.title)
     chart(figure, key=_CHART, alt=alt, on_click=clicked)
-    st.caption(
-        f"{measure.definition} Measured on {_basis(measure)}. Source: {measure.source}. "
-        "Click a cell to choose its head."
-    )
+    if measure.needs == "text":
+        basis = _("Measured on your text.")
+    else:
+        basis = _("Measured on random tokens read twice, not on your text.")
+    source = _("Source: {source}. Click a cell to choose its head.", source=measure.source)
+    st.caption(f"{measure.definition} {basis} {source}")
 
 
 def _table(view: View, scores: Scores, show: Show) -> None:
@@ -85,15 +91,15 @@ def _table(view: View, scores: Scores, show: Show) -> None:
         height=440,
         placeholder="–",
         column_config={
-            "head": st.column_config.TextColumn("Head", pinned=True, width="small"),
-            "roles": st.column_config.TextColumn("Role", help=_roles_help(), width=150),
+            "head": st.column_config.TextColumn(_("Head"), pinned=True, width="small"),
+            "roles": st.column_config.TextColumn(_("Role"), help=_roles_help(), width=150),
         }
         | {
             entry.name: st.column_config.NumberColumn(entry.title, help=entry.definition, format="%.3f")
             for entry in MEASURES
         },
     )
-    st.caption("Click a column's title to sort by it, and the box before a head to choose it.")
+    remark("Click a column's title to sort by it, and the box before a head to choose it.")
 
 
 def _words(view: View, scores: Scores) -> list[str]:
@@ -106,18 +112,18 @@ def _words(view: View, scores: Scores) -> list[str]:
         lines = [*roles(own)]
         top = shares[best[layer, head]]
         if own[top.name] > 0:  # neither undefined, as in a text of one token, nor nothing at all
-            lines.append(f"most of all: {top.title.lower()} {own[top.name]:.2f}")
+            lines.append(_("most of all: {measure} {score:.2f}", measure=top.title.lower(), score=own[top.name]))
         if np.isfinite(own["effective_tokens"]):
-            lines.append(f"spread over {own['effective_tokens']:.1f} tokens")
+            lines.append(_("spread over {n:.1f} tokens", n=own["effective_tokens"]))
         words.append("\n".join(lines))
     return words
-
-
-def _basis(measure: Measure) -> str:
-    return "your text" if measure.needs == "text" else "random tokens read twice, not on your text"
 
 
 def _roles_help() -> str:
     """From which score on a role is named."""
     titles = {entry.name: entry.title for entry in MEASURES}
-    return "; ".join(f"{role.name}: {titles[role.measure]} above {role.threshold:g}" for role in ROLES)
+    words = [
+        _("{role}: {measure} above {least:g}", role=role.name, measure=titles[role.measure], least=role.threshold)
+        for role in ROLES
+    ]
+    return "; ".join(words)

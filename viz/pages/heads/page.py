@@ -21,6 +21,7 @@ from viz.pages.heads.measures import SETTINGS as MEASURE_SETTINGS
 from viz.pages.heads.measures import measures_section
 from viz.registry import PAGES
 from viz.shell.charts import chart
+from viz.shell.say import say
 from viz.shell.shell import open_view, strip, theme
 from viz.state.changes import get_changes
 from viz.state.focus import MEAN
@@ -29,6 +30,7 @@ from viz.state.session import get_focus, set_focus
 from viz.state.settings import switch
 from viz.state.turn import at_the_model
 from viz.state.view import View
+from viz.text.catalogue import _
 
 GRID = "head_grid"
 _OPENS = {"open": "attention", "beside": "compare"}
@@ -76,14 +78,16 @@ def grid_section(view: View) -> None:
 
 def how_drawn(shown: Thumbnails, n_tokens: int) -> str:
     """What a cell of a thumbnail is, in words."""
-    each = "Each square is a head's pattern: a row for each query, a column for each key, stronger for more weight"
+    each = _("Each square is a head's pattern: a row for each query, a column for each key, stronger for more weight.")
     if shown.block == 1:
-        return f"{each}; later keys are grey. All {n_tokens:,} × {n_tokens:,} weights are drawn."
-    return (
-        f"{each}. Of the {n_tokens:,} queries every {shown.block}th has a row, and a cell adds up its weights on "
-        f"{shown.block} neighbouring keys, so that a row still adds up to 1. The "
-        "mark is at the row of the chosen token's group."
+        return f"{each} {_('Later keys are grey. All {n:,} × {n:,} weights are drawn.', n=n_tokens)}"
+    rows = _(
+        "Of the {n:,} queries every {block}th has a row, and a cell adds up its weights on {block} neighbouring keys, "
+        "so that a row still adds up to 1. The mark is at the row of the chosen token's group.",
+        n=n_tokens,
+        block=shown.block,
     )
+    return f"{each} {rows}"
 
 
 @st.fragment
@@ -91,7 +95,7 @@ def token_section(view: View) -> None:
     """The strip and who looks where: what depends on the chosen token."""
     if st.session_state.pop(_AGAIN, False):
         st.rerun()
-    st.markdown("#### Who looks where?")
+    say("#### Who looks where?")
     focus = strip(view, [get_focus().head])
     found = finder(view, focus.query, lambda: means(view), _show_from_list)
     mark_heads(
@@ -109,20 +113,20 @@ def token_section(view: View) -> None:
 def sheet_section(view: View) -> None:
     """The same picture as a chart, to be saved; drawn only when asked for, as it is the largest of the page."""
     if not st.toggle(
-        "All heads as a chart, to save as a picture or as data", key="heads_sheet", persist_state="session"
+        _("All heads as a chart, to save as a picture or as data"), key="heads_sheet", persist_state="session"
     ):
         return
     config = view.model.config
     cells = sheet_cells(config.n_layers * config.n_heads, most=MAX_CELLS)
     shown: Thumbnails = _once(view.trace, "sheet", lambda: thumbnails(view.trace, max_cells=cells))
     figure = thumbnail_sheet(shown.weights, queries=shown.queries, block=shown.block, theme=theme())
-    chart(figure, key="sheet", alt="The patterns of all heads, layers down and heads across")
+    chart(figure, key="sheet", alt=_("The patterns of all heads, layers down and heads across"))
     st.caption(how_drawn(shown, len(view.tokens)))
 
 
 def means(view: View) -> np.ndarray:
     """The mean weight of every head on every key."""
-    with st.spinner("Adding up the weights of all heads…"):
+    with st.spinner(_("Adding up the weights of all heads…")):
         found: np.ndarray = _once(view.trace, "means", _queued(mean_weights_to, view.trace))
     return found
 
@@ -143,7 +147,7 @@ def page() -> None:
     grid_section(view)
     token_section(view)
     # Measuring every head takes a while in a long text; by now everything above is on the screen.
-    with st.spinner("Measuring all heads…"):
+    with st.spinner(_("Measuring all heads…")):
         scores = measured(view)
     words = measures_section(view, scores, _show)
     mark_heads(GRID, revision=view.revision, key="grid_words", words=words)

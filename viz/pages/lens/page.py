@@ -14,21 +14,24 @@ from viz.figures.labels import hover_name, shorten
 from viz.pages.lens.figure_contributions import head_contributions, other_contributions
 from viz.pages.lens.figure_table import lens_table
 from viz.shell.charts import chart
+from viz.shell.choose import choose
+from viz.shell.say import remark
 from viz.shell.shell import open_view, strip, theme
 from viz.state.focus import head_name
 from viz.state.session import get_focus
 from viz.state.settings import choice, token_id
 from viz.state.view import View
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 from viz.text.numbers import difference_text
 from viz.text.plotly import plain
 
 N_GUESSES, N_OFFERED, N_NAMED = 5, 40, 3
 TOP_GUESS = -1  # in place of a token's id: whichever token the model holds most likely
-LOGIT, LESS_AVERAGE = "The logit itself", "The logit less the average token’s"
+LESS = choice("lens_shown", "less", ("nothing", "average"))
 SETTINGS = (
     token_id("lens_wanted", "token", TOP_GUESS),
-    choice("lens_shown", "less", {LOGIT: "nothing", LESS_AVERAGE: "average"}),
+    LESS,
 )
 
 
@@ -38,7 +41,7 @@ def token_section(view: View) -> None:
     query = strip(view, [get_focus().head]).query
     own = view.trace.logits(query)
     lens_part(view, query, own)
-    st.subheader("What one logit is made of", anchor=False)
+    st.subheader(_("What one logit is made of"), anchor=False)
     order = ranking(own)
     token, less_average = choices(view, order.tolist())
     offered = [token, *(token_id for token_id in order[:N_OFFERED].tolist() if token_id != token)]
@@ -61,7 +64,11 @@ def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> Non
         np.take_along_axis(shares, orders, axis=1),
         guesses=[[view.model.tokenizer.token(token_id).label for token_id in order] for order in orders.tolist()],
         is_final=orders == final,
-        rows=["embeddings", *(f"layer {layer}" for layer in range(n_layers - 1)), f"layer {n_layers - 1} = output"],
+        rows=[
+            _("embeddings"),
+            *(_("layer {layer}", layer=layer) for layer in range(n_layers - 1)),
+            _("layer {layer} = output", layer=n_layers - 1),
+        ],
         entropy=entropy_bits(logits),
         final_rank=ranks,
         final_share=shares[:, final],
@@ -69,21 +76,23 @@ def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> Non
         position=hover_name(query, view.labels[query]),
         theme=theme(),
     )
-    st.subheader("The guess after every layer", anchor=False)
+    st.subheader(_("The guess after every layer"), anchor=False)
     chart(
-        figure, key="lens", alt="The likeliest next tokens after every layer, with entropy and the final guess’s rank"
+        figure,
+        key="lens",
+        alt=_("The likeliest next tokens after every layer, with entropy and the final guess’s rank"),
     )
     since = _settled(orders[:, 0], final)
-    st.markdown(
-        f"The model’s guess, “**{as_text(label)}**”, is on top {_since_words(since, n_layers)}. "
-        f"Outlined: where it is among the {N_GUESSES} likeliest."
-    )
+    outlined = _("Outlined: where it is among the {n} likeliest.", n=N_GUESSES)
+    st.markdown(f"{_since_words(as_text(label), since, n_layers)} {outlined}")
     off = float(np.abs(logits[-1] - own).max())
-    st.caption(
-        "Each row takes the residual stream as it is there, and puts the model’s final LayerNorm and output matrix to "
-        "it, once, as if the layers that follow did not exist. The last row is the model’s output itself: largest "
-        f"difference from its logits {difference_text(off)}. Entropy: 0 bits is certain, "
-        f"{np.log2(view.model.config.d_vocab):.1f} bits would be all tokens alike."
+    remark(
+        "Each row takes the residual stream as it is there, and applies the model’s final LayerNorm and "
+        "output matrix, once, as if the layers that follow did not exist. The last row is the "
+        "model’s output itself: largest difference from its logits {difference}. Entropy: 0 bits is "
+        "certain, {bits:.1f} bits means that every token is equally likely.",
+        difference=difference_text(off),
+        bits=np.log2(view.model.config.d_vocab),
     )
 
 
@@ -98,30 +107,35 @@ def choices(view: View, order: Sequence[int]) -> tuple[int, bool]:
 
     def named(token_id: int) -> str:
         if token_id == TOP_GUESS:
-            return f"the top guess: {tokenizer.token(order[0]).label}"
-        return f"{tokenizer.token(token_id).label} (id {token_id}, guess {place[token_id]:,})"
+            return _("the top guess: {label}", label=tokenizer.token(order[0]).label)
+        return _(
+            "{label} (id {token_id}, guess {place:,})",
+            label=tokenizer.token(token_id).label,
+            token_id=token_id,
+            place=place[token_id],
+        )
 
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.session_state.lens_token = kept
         st.selectbox(
-            "Logit of the token",
+            _("Logit of the token"),
             offered,
             format_func=named,
             key="lens_token",
             width=320,
             on_change=lambda: st.session_state.update(lens_wanted=st.session_state.lens_token),
-            help="The likeliest next tokens, and every token of the text.",
+            help=_("The likeliest next tokens, and every token of the text."),
         )
-        shown = st.segmented_control(
-            "Shown",
-            [LOGIT, LESS_AVERAGE],
-            required=True,
-            key="lens_shown",
-            persist_state="session",
-            help="What raises all tokens’ logits alike changes no probability. Less the average over all tokens, it "
-            "counts nothing.",
+        less = choose(
+            LESS,
+            _("Shown"),
+            {"nothing": _("The logit itself"), "average": _("The logit less the average token’s")},
+            help=_(
+                "What raises all tokens’ logits alike changes no probability. Less the average over all tokens, it "
+                "counts nothing."
+            ),
         )
-    return order[0] if kept == TOP_GUESS else kept, shown == LESS_AVERAGE
+    return order[0] if kept == TOP_GUESS else kept, less == "average"
 
 
 def parts_part(view: View, parts: DirectLogits, query: int, *, less_average: bool) -> None:
@@ -131,7 +145,7 @@ def parts_part(view: View, parts: DirectLogits, query: int, *, less_average: boo
     left, right = st.columns(2, gap="large")
     with left:
         figure = head_contributions(heads, token=f'"{plain(shorten(label))}"', theme=theme(), width=520)
-        chart(figure, key="lens_heads", alt="What each head adds directly to the token’s logit")
+        chart(figure, key="lens_heads", alt=_("What each head adds directly to the token’s logit"))
     with right:
         figure = other_contributions(
             parts.mlps[:, 0],
@@ -141,25 +155,41 @@ def parts_part(view: View, parts: DirectLogits, query: int, *, less_average: boo
             unembed_bias=float(parts.unembed_bias[0]),
             theme=theme(),
         )
-        chart(figure, key="lens_others", alt="What embeddings, MLPs and biases add directly to the token’s logit")
+        chart(figure, key="lens_others", alt=_("What embeddings, MLPs and biases add directly to the token’s logit"))
     st.markdown(_strongest(heads))
-    what = f"logit of “**{as_text(label)}**” after {query + 1} “**{as_text(view.labels[query])}**”"
-    what += " less the average of all tokens’ logits" if less_average else ""
     total, own = float(parts.total[0]), float(parts.logits[0])
     table = (
-        "| Heads | MLPs | Attention biases | Token | Position | Last bias | Sum | The model’s own |\n"
+        f"{_('| Heads | MLPs | Attention biases | Token | Position | Last bias | Sum | The model’s own |')}\n"
         "|--:|--:|--:|--:|--:|--:|--:|--:|\n"
         f"| {heads.sum():.4f} | {parts.mlps[:, 0].sum():.4f} | {parts.attn_bias[:, 0].sum():.4f} "
         f"| {parts.embed[0]:.4f} | {parts.pos_embed[0]:.4f} | {parts.unembed_bias[0]:.4f} "
         f"| **{total:.4f}** | **{own:.4f}** |"
     )
     st.markdown(table.replace(" -", " −").replace("**-", "**−"))
-    st.caption(
-        f"Check: all parts add up to the model’s {what}; difference {difference_text(abs(total - own))}, and at most "
-        f"{difference_text(parts.difference)} for the {len(parts.ids)} tokens checked. Direct: only what a "
-        "part writes into the residual stream itself, not what later layers make of it; the final LayerNorm’s scale is "
-        "frozen at the value it had. An MLP’s number has its bias in it."
+    places = {
+        "token": as_text(label),
+        "query": f"{query + 1} “**{as_text(view.labels[query])}**”",
+        "off": difference_text(abs(total - own)),
+        "worst": difference_text(parts.difference),
+        "n": len(parts.ids),
+    }
+    if less_average:
+        check = _(
+            "Check: all parts add up to the model’s logit of “**{token}**” after {query} less the average of all "
+            "tokens’ logits; difference {off}, and at most {worst} for the {n} tokens checked.",
+            **places,
+        )
+    else:
+        check = _(
+            "Check: all parts add up to the model’s logit of “**{token}**” after {query}; difference {off}, and at "
+            "most {worst} for the {n} tokens checked.",
+            **places,
+        )
+    direct = _(
+        "Direct: only what a part writes into the residual stream itself, not what later layers make of it; the final "
+        "LayerNorm’s scale is frozen at the value it had. An MLP’s number has its bias in it."
     )
+    st.caption(f"{check} {direct}")
 
 
 def _settled(tops: np.ndarray, final: int) -> int:
@@ -168,10 +198,12 @@ def _settled(tops: np.ndarray, final: int) -> int:
     return int(others[-1]) + 1 if others.size else 0
 
 
-def _since_words(row: int, n_layers: int) -> str:
+def _since_words(guess: str, row: int, n_layers: int) -> str:
     if row == 0:
-        return "from the embeddings on"
-    return "only after the last layer" if row == n_layers else f"from layer {row - 1} on"
+        return _("The model’s guess, “**{token}**”, is on top from the embeddings on.", token=guess)
+    if row == n_layers:
+        return _("The model’s guess, “**{token}**”, is on top only after the last layer.", token=guess)
+    return _("The model’s guess, “**{token}**”, is on top from layer {layer} on.", token=guess, layer=row - 1)
 
 
 def _strongest(heads: np.ndarray) -> str:
@@ -180,7 +212,7 @@ def _strongest(heads: np.ndarray) -> str:
         f"**{head_name((int(layer), int(head)))}** {heads[layer, head]:+.2f}"
         for layer, head in zip(*np.unravel_index(order, heads.shape), strict=True)
     ]
-    return f"The heads that add most, either way: {', '.join(named)}.".replace("-", "−")
+    return _("The heads that add most, either way: {heads}.", heads=", ".join(named)).replace("-", "−")
 
 
 def page() -> None:

@@ -27,23 +27,23 @@ from viz.pages.three_steps.figure_steps import (
     value_table,
 )
 from viz.shell.charts import chart
+from viz.shell.choose import choose
+from viz.shell.say import remark, say
 from viz.shell.shell import open_view, strip, theme
 from viz.state.focus import head_name
 from viz.state.session import get_focus
 from viz.state.settings import choice, switch
 from viz.state.view import View
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 from viz.text.numbers import difference_text
 
-STEPS = {"1 Create q, k, v": (1,), "2 Score": (2,), "3 Sum": (3,), "All": (1, 2, 3)}
+STEPS = {"1": (1,), "2": (2,), "3": (3,), "all": (1, 2, 3)}
 MOST_ROWS = 24
 """Of a longer text so many keys have a row: the chosen token, those it reads most, and a few masked ones."""
-WEIGHTS, BIASES, TOKENS = "Weight matrices", "Biases", "Every token"
-SETTINGS = (
-    choice("three_step", "step", dict(zip(STEPS, ("1", "2", "3", "all"), strict=True))),
-    switch("three_mask", "mask", default=True),
-    choice("three_behind", "behind", {WEIGHTS: "weights", BIASES: "biases", TOKENS: "tokens"}),
-)
+STEP, MASK = choice("three_step", "step", tuple(STEPS)), switch("three_mask", "mask", default=True)
+BEHIND = choice("three_behind", "behind", ("weights", "biases", "tokens"))
+SETTINGS = (STEP, MASK, BEHIND)
 
 
 @dataclass(frozen=True)
@@ -84,19 +84,23 @@ def steps_section(view: View) -> None:
 def controls() -> tuple[tuple[int, ...], bool]:
     """The steps to show, and whether the mask is on."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-        name = st.segmented_control("Step", list(STEPS), required=True, key="three_step", persist_state="session")
+        words = {"1": _("1 Create q, k, v"), "2": _("2 Score"), "3": _("3 Sum"), "all": _("All")}
+        step = choose(STEP, _("Step"), words)
         causal = st.toggle(
-            "Mask",
-            key="three_mask",
+            _("Mask"),
+            key=MASK.key,
             persist_state="session",
-            help="GPT-2 hides later tokens. Off: plain self-attention, as in an encoder.",
+            help=_("GPT-2 hides later tokens. Off: plain self-attention, as in an encoder."),
         )
     if not causal:
         st.info(
-            "Mask off: plain self-attention, as in an encoder. From the same q, k and v, every token reads every "
-            "other. GPT-2 was never trained so. The strip still shows the model's own weights, with the mask."
+            _(
+                "Mask off: plain self-attention, as in an encoder. From the same q, k and v, every token reads "
+                "every other. GPT-2 was not trained this way. The strip still shows the model's own weights, with the "
+                "mask."
+            )
         )
-    return STEPS[name or next(iter(STEPS))], causal
+    return STEPS[step], causal
 
 
 @st.fragment
@@ -128,7 +132,7 @@ def token_section(view: View, steps: tuple[int, ...], causal: bool, off: float |
         lit=steps,
         masked=scoring.masked if causal else None,
     )
-    chart(figure, key="map", alt=f"The three steps across the tokens' paths, for {work.label}")
+    chart(figure, key="map", alt=_("The three steps across the tokens' paths, for {label}", label=work.label))
     if off is not None:
         create_step(work, off, alone=len(steps) == 1)
     if 2 in steps:
@@ -150,17 +154,18 @@ def create_step(work: Work, off: float, *, alone: bool) -> None:
     """Step 1: x and the three vectors made of it; alone, as strips of their own."""
     view, query = work.view, work.query
     (layer, head), trace = view.focus.head, view.trace
-    st.markdown(
-        "**1 · Create q, k, v.** Each token's x goes through three weight matrices of this head: one makes its query, "
-        "one its key, one its value. x is what the layer's LayerNorm makes of the residual stream, and "
-        "each product gets a bias; both are not drawn in the article."
+    say(
+        "**1 · Create q, k, v.** Each token's x goes through three weight matrices of this head: one makes "
+        "its query, one its key, one its value. x is what the layer's LayerNorm makes of the residual "
+        "stream, and each product gets a bias; both are not drawn in the article."
     )
     if alone:
         own = trace.q[layer, head, query], trace.k[layer, head, query], trace.v[layer, head, query]
         figure = created_vectors(trace.ln_1(layer)[query], *own, token=work.label, theme=theme())
-        chart(figure, key="created", alt=f"x, query, key and value of {work.label}")
-    st.caption(
-        f"Recomputed as x W + b for every token: largest difference from the model's q, k, v {difference_text(off)}."
+        chart(figure, key="created", alt=_("x, query, key and value of {label}", label=work.label))
+    remark(
+        "Recomputed as x W + b for every token: largest difference from the model's q, k, v {difference}.",
+        difference=difference_text(off),
     )
 
 
@@ -169,11 +174,17 @@ def score_step(work: Work, *, alone: bool) -> None:
     view, query, scoring = work.view, work.query, work.scoring
     (layer, head), trace = view.focus.head, view.trace
     divisor = view.model.config.scale_in_words(layer) or "1"
-    last = "Later keys get minus infinity, and the softmax" if scoring.masked.any() else "The softmax"
-    st.markdown(
-        f"**2 · Score.** The query of {work.token} meets each key: multiplied dimension by dimension, then added up. "
-        f"The sum is divided by {divisor} (not drawn in the article). {last} turns scores into shares of 100%."
+    first = _(
+        "**2 · Score.** The query of {token} meets each key: multiplied dimension by dimension, then added up. The sum "
+        "is divided by {divisor} (not drawn in the article).",
+        token=work.token,
+        divisor=divisor,
     )
+    if scoring.masked.any():
+        then = _("Later keys get minus infinity, and the softmax turns scores into shares of 100%.")
+    else:
+        then = _("The softmax turns scores into shares of 100%.")
+    st.markdown(f"{first} {then}")
     table = score_table(
         trace.q[layer, head, query],
         trace.k[layer, head],
@@ -188,7 +199,11 @@ def score_step(work: Work, *, alone: bool) -> None:
         rows=work.rows,
         theme=theme(),
     )
-    chart(table, key="products", alt=f"Keys, their products with the query of {work.label}, sums and shares")
+    chart(
+        table,
+        key="products",
+        alt=_("Keys, their products with the query of {label}, sums and shares", label=work.label),
+    )
     told_rows(work)
     if alone:
         bars = token_bars(
@@ -200,22 +215,31 @@ def score_step(work: Work, *, alone: bool) -> None:
             masked=scoring.masked,
             theme=theme(),
         )
-        chart(bars, key="bars", alt=f"Scores and shares of {work.label} for every key")
+        chart(bars, key="bars", alt=_("Scores and shares of {label} for every key", label=work.label))
     scores = largest_difference(scoring.scaled, trace.attn_scores(layer, head)[query])
     weights = largest_difference(scoring.weights, trace.pattern(layer, head, causal=work.causal)[query])
-    st.caption(
-        f"Recomputed from q and k: largest difference from the model's scores {difference_text(scores)}, "
-        f"from its shares {difference_text(weights)}{'' if work.causal else ' (taken without the mask)'}."
-    )
+    differences = {"scores": difference_text(scores), "shares": difference_text(weights)}
+    if work.causal:
+        remark(
+            "Recomputed from q and k: largest difference from the model's scores {scores}, from its shares {shares}.",
+            **differences,
+        )
+    else:
+        remark(
+            "Recomputed from q and k: largest difference from the model's scores {scores}, from its shares {shares} "
+            "(taken without the mask).",
+            **differences,
+        )
 
 
 def sum_step(work: Work) -> None:
     """Step 3: the values, weighted and added up, beside the model's own z."""
     view, query = work.view, work.query
     (layer, head), trace = view.focus.head, view.trace
-    st.markdown(
-        f"**3 · Sum.** Each value is multiplied by its share; the smaller the share, the paler the strip. Added up "
-        f"they are z: what this head hands on for {work.token}."
+    say(
+        "**3 · Sum.** Each value is multiplied by its share; the smaller the share, the paler the strip. "
+        "Added up they are z: what this head hands on for {token}.",
+        token=work.token,
     )
     own = trace.z[layer, head, query]
     figure = value_table(
@@ -230,38 +254,47 @@ def sum_step(work: Work) -> None:
         rows=work.rows,
         theme=theme(),
     )
-    chart(figure, key="sum", alt=f"Values, weighted values and their sum for {work.label}")
+    chart(figure, key="sum", alt=_("Values, weighted values and their sum for {label}", label=work.label))
     told_rows(work)
     difference = largest_difference(work.summing.z, own)
     if work.causal:
-        st.caption(f"Recomputed: largest difference from the model's own z {difference_text(difference)}.")
+        remark(
+            "Recomputed: largest difference from the model's own z {difference}.",
+            difference=difference_text(difference),
+        )
     else:
-        st.caption(f"Without the mask z differs from the model's own, which has the mask, by up to {difference:.3g}.")
+        remark(
+            "Without the mask z differs from the model's own, which has the mask, by up to {difference:.3g}.",
+            difference=difference,
+        )
 
 
 def told_rows(work: Work) -> None:
     """Which keys have a row, where it is not all of them."""
     n, rows = len(work.view.labels), work.rows
     if len(rows) < n:
-        more = " and a few masked ones" if work.scoring.masked[list(rows)].any() else ""
-        st.caption(
-            f"Of {n:,} keys {len(rows)} have a row: {work.token}, those it reads most{more}. The others take part in "
-            "all that is computed, and are in the CSV."
-        )
+        places = {"n": n, "rows": len(rows), "token": work.token}
+        if work.scoring.masked[list(rows)].any():
+            remark(
+                "Of {n:,} keys {rows} have a row: {token}, those it reads most and a few masked ones. The others take "
+                "part in all that is computed, and are in the CSV.",
+                **places,
+            )
+        else:
+            remark(
+                "Of {n:,} keys {rows} have a row: {token} and those it reads most. The others take part in all that is "
+                "computed, and are in the CSV.",
+                **places,
+            )
 
 
 def head_section(view: View) -> None:
     """Step 1's matrices: what does not depend on the chosen token."""
     (layer, head), trace = view.focus.head, view.trace
-    shown = st.segmented_control(
-        "Behind step 1",
-        [WEIGHTS, BIASES, TOKENS],
-        required=True,
-        key="three_behind",
-        persist_state="session",
-    )
+    words = {"weights": _("Weight matrices"), "biases": _("Biases"), "tokens": _("Every token")}
+    shown = choose(BEHIND, _("Behind step 1"), words)
     name, parts = head_name((layer, head)), head_projections(trace.network, layer, head)
-    if shown == TOKENS:
+    if shown == "tokens":
         figure = path_vectors(
             trace.ln_1(layer),
             trace.q[layer, head],
@@ -270,17 +303,20 @@ def head_section(view: View) -> None:
             labels=view.labels,
             theme=theme(),
         )
-        chart(figure, key="tokens", alt=f"x, query, key and value of every token in {name}")
-    elif shown == BIASES:
+        chart(figure, key="tokens", alt=_("x, query, key and value of every token in {name}", name=name))
+    elif shown == "biases":
         figure = projection_biases(parts.q.bias, parts.k.bias, parts.v.bias, theme=theme())
-        chart(figure, key="biases", alt=f"Biases of query, key and value of {name}")
-        st.caption("Added to the products of x and the weights; not drawn in the article.")
+        chart(figure, key="biases", alt=_("Biases of query, key and value of {name}", name=name))
+        remark("Added to the products of x and the weights; not drawn in the article.")
     else:
         figure = projection_matrices(parts.q.weight, parts.k.weight, parts.v.weight, head=name, theme=theme())
-        chart(figure, key="weights", alt=f"Weight matrices of query, key and value of {name}")
-        st.caption(
-            f"{name}'s columns of `h.{layer}.attn.c_attn`: {view.model.config.d_model} × {view.model.config.d_head} "
-            "numbers each."
+        chart(figure, key="weights", alt=_("Weight matrices of query, key and value of {name}", name=name))
+        remark(
+            "{name}'s columns of `h.{layer}.attn.c_attn`: {d_model} × {d_head} numbers each.",
+            name=name,
+            layer=layer,
+            d_model=view.model.config.d_model,
+            d_head=view.model.config.d_head,
         )
 
 

@@ -20,11 +20,13 @@ from viz.pages.two_sentences.text import second_text
 from viz.pages.two_sentences.words import alignment_words, next_words, rows_words
 from viz.shell.charts import chart
 from viz.shell.matrices import frame_row, matrices
+from viz.shell.say import remark, say
 from viz.shell.shell import open_view, strip, theme
 from viz.shell.sure_guess import sure_guess
 from viz.state.focus import head_name
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 
 MATRICES, STRIP = "aligned", "second_strip"
@@ -37,15 +39,21 @@ def second_view(view: View, text: str) -> View | None:
     ids = tokenizer.encode(text, start_token=view.start_token)
     shown = ids[: view.model.config.n_ctx]
     if not shown:
-        st.info("The second text has no token; type at least one character, or copy the first text.")
+        st.info(_("The second text has no token; type at least one character, or copy the first text."))
         return None
     if len(ids) > len(shown):
-        st.warning(f"The second text has {len(ids):,} tokens; the first {len(shown):,} are shown.")
+        st.warning(
+            _(
+                "The second text has {n_ids:,} tokens; the first {n_shown:,} are shown.",
+                n_ids=len(ids),
+                n_shown=len(shown),
+            )
+        )
     second = replace(
         view, focus=view.focus.with_text(text), ids=shown, tokens=tokenizer.tokens(shown), n_typed=len(ids)
     )
     try:
-        _ = second.trace
+        assert second.trace  # made now, so that its errors are told here
     except HeadlightError as error:
         st.error(as_text(str(error)))
         return None
@@ -56,7 +64,7 @@ def second_view(view: View, text: str) -> View | None:
 def token_section(view: View, second: View, alignment: Alignment, rows: Rows | None) -> None:
     """Both strips, and the next token after the chosen one in either text. Stepping reruns this and nothing else."""
     head = view.focus.head
-    st.markdown("**First text**")
+    say("**First text**")
     query = strip(view, [head], hover=True).query
     other = _second_strip(view, second, alignment, query)
     partner = alignment.to_second(query)
@@ -78,9 +86,9 @@ def token_section(view: View, second: View, alignment: Alignment, rows: Rows | N
             rest=(float(1 - before[ids].sum()), float(1 - after[ids].sum())),
             position=position,
             theme=theme(),
-            passes=("first text", "second text"),
+            passes=(_("first text"), _("second text")),
         )
-        chart(figure, key="sentences_next", alt="Next-token probabilities in the first and in the second text")
+        chart(figure, key="sentences_next", alt=_("Next-token probabilities in the first and in the second text"))
         sure_guess(view, query, min(float(before.max()), float(after.max())))
     with right:
         st.markdown(
@@ -108,7 +116,7 @@ def _second_strip(view: View, second: View, alignment: Alignment, query: int) ->
             st.session_state.second_choice = ((view.revision, second.revision, first), chosen)
             set_focus(get_focus().with_query(first))
 
-    st.markdown("**Second text**")
+    say("**Second text**")
     head = view.focus.head
     token_strip(
         second.labels,
@@ -125,7 +133,7 @@ def _second_strip(view: View, second: View, alignment: Alignment, query: int) ->
 def matrix_section(view: View, second: View, alignment: Alignment) -> Rows | None:
     """The head's weights among the tokens that both texts share, and their difference; where the rows lie."""
     if not len(alignment.first):
-        st.markdown("The two texts share no token: there is nothing to lay side by side.")
+        say("The two texts share no token: there is nothing to lay side by side.")
         return None
     head = view.focus.head
     parts = [
@@ -139,7 +147,7 @@ def matrix_section(view: View, second: View, alignment: Alignment) -> Rows | Non
         parts[0],
         parts[1],
         distances,
-        names=("First text", "Second text"),
+        names=(_("First text"), _("Second text")),
         labels=labels,
         positions=alignment.first.tolist(),
         minus_first=True,
@@ -148,22 +156,22 @@ def matrix_section(view: View, second: View, alignment: Alignment) -> Rows | Non
 
     def shares(cell: Cell) -> str:
         first, then = (float(part[cell.row, cell.column]) for part in parts)
-        return f"{first:.3g} in the first text, {then:.3g} in the second"
+        return _("{first:.3g} in the first text, {then:.3g} in the second", first=first, then=then)
 
     drawn = matrices(
         figure,
         key=MATRICES,
-        alt=f"Weights of {head_name(head)} on both texts where they share tokens, and their difference",
+        alt=_("Weights of {head} on both texts where they share tokens, and their difference", head=head_name(head)),
         heads=[head],
         text=(view.revision, second.revision),
         labels=labels,
         positions=alignment.first.tolist(),
         shares=shares,
     )
-    st.caption(
-        "Rows and columns are the tokens that both texts share, at their positions in the first. Distance: the "
-        "Jensen-Shannon divergence of a row in both texts (Lin 1991), from 0 to 1 bit; the weight on tokens without a "
-        "partner is taken together as one more key, so that rows add up to 1."
+    remark(
+        "Rows and columns are the tokens that both texts share, at their positions in the first. Distance: "
+        "the Jensen-Shannon divergence of a row in both texts (Lin 1991), from 0 to 1 bit; the weight on "
+        "tokens without a partner is taken together as one more key, so that rows add up to 1."
     )
     return matrix_rows(drawn.figure, first=drawn.row)
 

@@ -10,6 +10,7 @@ from viz.state.address import write_url
 from viz.state.examples import PAIRS, SentencePair, partner_of
 from viz.state.focus import LAST, MAX_CHARACTERS
 from viz.state.session import get_focus, keep_second, set_focus, suggest_second
+from viz.text.catalogue import _
 from viz.text.markdown import as_text
 
 
@@ -21,21 +22,21 @@ def second_text() -> str:
     focus = get_focus()
     text = focus.text if focus.second is None else focus.second
     changed = focus.second is not None and focus.second != focus.text
-    st.markdown("**Second text**" + ("" if changed else ": a copy of the first; change a word in it"))
+    st.markdown(_("**Second text**") if changed else _("**Second text**: a copy of the first; change a word in it"))
     sentence_box(
         text,
         revision=_revision(),
         max_characters=MAX_CHARACTERS,
         key="second_box",
         on_change=_typed,
-        label="Second text",
+        label=_("Second text"),
     )
     with st.container(horizontal=True, gap="small", key="pairs"):
         for number, pair in enumerate(PAIRS):
             st.button(
                 pair.title, key=f"pair_{number}", help=pair.ask, on_click=_show_pair, args=(pair,), type="tertiary"
             )
-        st.button("Copy the first text", key="copy_first", on_click=_copy, icon=":material/content_copy:")
+        st.button(_("Copy the first text"), key="copy_first", on_click=_copy, icon=":material/content_copy:")
     for pair in PAIRS:
         if (pair.first, pair.second) == (focus.text, focus.second):
             st.caption(as_text(pair.ask))

@@ -21,23 +21,27 @@ from model.network.parameters import (
 from viz.pages.weights.figure_stack import stack_diagram
 from viz.pages.weights.figure_weights import Matrix, Row, article_table, block_weights, counts_table, embedding_weights
 from viz.shell.charts import chart
+from viz.shell.choose import choose
+from viz.shell.say import remark
 from viz.shell.shell import open_view, strip, theme
 from viz.state.address import write_url
 from viz.state.focus import head_name
 from viz.state.session import get_focus
 from viz.state.settings import choice
 from viz.state.view import View
+from viz.text.catalogue import N_, _
 from viz.text.markdown import as_text
 
 STATISTICS: dict[Statistic, str] = {
-    "farthest": "one farthest from 0",
-    "mean": "mean",
-    "smallest": "smallest",
-    "largest": "largest",
+    "farthest": N_("one farthest from 0"),
+    "mean": N_("mean"),
+    "smallest": N_("smallest"),
+    "largest": N_("largest"),
 }
 
 
-SETTINGS = (choice("weights_statistic", "statistic", {statistic: statistic for statistic in STATISTICS}),)
+STATISTIC = choice("weights_statistic", "statistic", tuple(STATISTICS))
+SETTINGS = (STATISTIC,)
 
 
 @st.fragment
@@ -45,9 +49,12 @@ def token_section(view: View) -> None:
     """The strip, and the rows by which the chosen token enters the model: all that depends on it here."""
     query = strip(view, [get_focus().head]).query
     token = view.tokens[query]
-    st.caption(
-        f"{query + 1} “{as_text(token.label)}” comes in as row {token.id:,} of `wte`, its id, plus the row of position "
-        f"{query + 1} of `wpe`. All other weights serve every token alike."
+    remark(
+        "{query} “{label}” comes in as row {id:,} of `wte`, its id, plus the row of position {query} of "
+        "`wpe`. All other weights serve every token alike.",
+        query=query + 1,
+        label=as_text(token.label),
+        id=token.id,
     )
 
 
@@ -58,29 +65,26 @@ def matrices_section(view: View, table: ParameterTable) -> None:
     network, config = view.model.network, view.model.config
     left, right = st.columns([2, 3.6], gap="large")
     with left:
-        st.subheader("The stack", anchor=False)
+        st.subheader(_("The stack"), anchor=False)
         figure = stack_diagram(
             {row.name: row.shape for row in table.rows}, n_layers=table.n_layers, layer=layer, theme=theme()
         )
-        alt = f"The network: embeddings, {table.n_layers} blocks, output; block {layer} open"
+        alt = _(
+            "The network: embeddings, {n_layers} blocks, output; block {layer} open",
+            n_layers=table.n_layers,
+            layer=layer,
+        )
         chart(figure, key="stack", alt=alt, heads=[])
-        st.caption(
-            "A token's vector rises through all of it. Not drawn, but in the table below: every matrix's bias and each "
-            "block's two LayerNorms. The last LayerNorm, `ln_f`, is not drawn in the article."
+        remark(
+            "A token's vector rises through all of it. Not drawn, but in the table below: every matrix's bias "
+            "and each block's two LayerNorms. The last LayerNorm, `ln_f`, is not drawn in the article."
         )
     with right:
-        st.subheader(f"Block {layer}", anchor=False)
-        chosen = st.segmented_control(
-            "Of the weights that it stands for, a cell shows the",
-            list(STATISTICS),
-            required=True,
-            format_func=lambda name: STATISTICS[name],
-            key="weights_statistic",
-            persist_state="session",
-        )
-        statistic = chosen or "farthest"
+        st.subheader(_("Block {layer}", layer=layer), anchor=False)
+        names = {statistic: _(name) for statistic, name in STATISTICS.items()}
+        statistic = choose(STATISTIC, _("Each cell stands for several weights and shows the"), names)
         write_url()
-        words = STATISTICS[statistic]
+        words = names[statistic]
         figure = block_weights(
             _matrices(reduced_block(network, layer, statistic)),
             head=head,
@@ -88,22 +92,25 @@ def matrices_section(view: View, table: ParameterTable) -> None:
             statistic=words,
             theme=theme(),
         )
-        chart(figure, key="block_weights", alt=f"Weight matrices of block {layer}")
-        st.caption(
-            f"`attn.c_attn` is one matrix of {config.d_model:,} × {3 * config.d_model:,}; its three parts lie side by "
-            f"side. Outlined is {head_name((layer, head))}: its columns there, and the rows of `attn.c_proj` that read "
-            "its z. A row is an input, a column an output. Each matrix has its own colour range."
+        chart(figure, key="block_weights", alt=_("Weight matrices of block {layer}", layer=layer))
+        remark(
+            "`attn.c_attn` is one matrix of {d_model:,} × {wide:,}; its three parts lie side by side. "
+            "Outlined is {head}: its columns there, and the rows of `attn.c_proj` that read its z. A row is an "
+            "input, a column an output. Each matrix has its own colour range.",
+            d_model=config.d_model,
+            wide=3 * config.d_model,
+            head=head_name((layer, head)),
         )
-    st.subheader("Embeddings", anchor=False)
+    st.subheader(_("Embeddings"), anchor=False)
     figure = embedding_weights(_matrices(reduced_embeddings(network, statistic)), statistic=words, theme=theme())
-    chart(figure, key="embedding_weights", alt="Token and position embeddings", heads=[])
+    chart(figure, key="embedding_weights", alt=_("Token and position embeddings"), heads=[])
 
 
 def table_section(view: View, table: ParameterTable) -> None:
     """Every tensor counted, and the article's count beside it."""
     left, right = st.columns([3, 2.6], gap="large")
     with left:
-        st.subheader("Parameters", anchor=False)
+        st.subheader(_("Parameters"), anchor=False)
         st.markdown(
             counts_table(
                 _rows(table.block),
@@ -114,10 +121,14 @@ def table_section(view: View, table: ParameterTable) -> None:
             )
         )
         held = view.model.n_parameters
-        st.caption(f"Check: the loaded tensors hold {held:,} numbers, {abs(held - table.total):,} off the table's sum.")
+        remark(
+            "Check: the loaded tensors hold {held:,} numbers, {off:,} off the table's sum.",
+            held=held,
+            off=abs(held - table.total),
+        )
     with right:
         small = gpt2_small_table()
-        st.subheader("GPT-2 small in the article", anchor=False)
+        st.subheader(_("GPT-2 small in the article"), anchor=False)
         st.markdown(
             article_table(
                 ((gap.row.name, gap.printed, gap.row.count, gap.row.copies) for gap in article_gaps(small)),
@@ -125,11 +136,16 @@ def table_section(view: View, table: ParameterTable) -> None:
                 counted=small.total,
             )
         )
-        same = f"{as_text(view.model.name)} {'has' if table == small else 'does not have'} this shape."
-        st.caption(
-            "The article's numbers are fixed, as printed there; the others are counted on an empty network of GPT-2 "
-            f"small's shape. {same} The often quoted 117 million is an early miscount; 124 million is right."
+        name = as_text(view.model.name)
+        same = (
+            _("{model} has this shape.", model=name) if table == small else _("{model} has another shape.", model=name)
         )
+        fixed = _(
+            "The article's numbers are fixed, as printed there; the others are counted on an empty network of GPT-2 "
+            "small's shape."
+        )
+        miscount = _("The often quoted 117 million is an early miscount; 124 million is right.")
+        st.caption(f"{fixed} {same} {miscount}")
 
 
 def _rows(rows: Iterable[ParameterRow]) -> list[Row]:

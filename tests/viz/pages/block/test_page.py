@@ -113,12 +113,12 @@ def test_the_buttons_walk_through_all_steps(open_app: OpenApp) -> None:
     assert app.radio(key="block_step").value == "mlp_out"
 
 
-@pytest.mark.parametrize("zoom", ["3 blocks", "A block per head"])
+@pytest.mark.parametrize("zoom", ["blocks", "heads"])
 def test_zoomed_out_every_step_still_draws(open_app: OpenApp, zoom: str) -> None:
     app = open_app("block", text=TEXT, layer="1")
     choose(app, "mlp_pre").segmented_control(key="block_zoom").set_value(zoom).run()
     config = load_model(EMBEDDED).config
-    per_cell = config.d_model / 3 if zoom == "3 blocks" else config.d_head
+    per_cell = config.d_model / 3 if zoom == "blocks" else config.d_head
     assert len(drawn(app, "block_strips", 0)) == round(config.d_model / per_cell)
     assert len(drawn(app, "block_result", 2)) == round(config.d_mlp / per_cell)
     for step in STEPS:
@@ -154,12 +154,12 @@ def test_the_numbers_are_a_table_on_demand(open_app: OpenApp) -> None:
 
 def test_step_and_zoom_survive_a_change_of_page(open_app: OpenApp) -> None:
     app = open_app("block", text=TEXT)
-    choose(app, "mlp_pre").segmented_control(key="block_zoom").set_value("3 blocks").run()
+    choose(app, "mlp_pre").segmented_control(key="block_zoom").set_value("blocks").run()
     choose(app, "sum")  # has no zoom
     go_to(app, "compare")
     go_to(app, "block")
     assert app.radio(key="block_step").value == "sum"
-    assert choose(app, "qkv").segmented_control(key="block_zoom").value == "3 blocks"
+    assert choose(app, "qkv").segmented_control(key="block_zoom").value == "blocks"
 
 
 @pytest.mark.parametrize("text", ["a", "<b> $x$ **y** | `z` :red[w] # \n", "مرحبا 👩\u200d👩\u200d👧", "a a a " * 40])

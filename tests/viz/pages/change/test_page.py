@@ -15,7 +15,7 @@ from model.logits.probability import kl_bits, probabilities
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, as_read, charts, panel_values
 from tests.viz.navigation import go_to
-from viz.pages.change.later import MEAN, bits_text
+from viz.pages.change.later import bits_text
 from viz.registry import PAGES
 from viz.shell import sure_guess
 
@@ -57,7 +57,7 @@ def test_without_a_change_nothing_differs(open_app: OpenApp) -> None:
 
 def test_switching_a_head_off_shows_what_the_changed_pass_computes(open_app: OpenApp) -> None:
     app = open_app("change", **HERE)
-    app.segmented_control(key="change_chosen").set_value("Off: zero")
+    app.segmented_control(key="change_chosen").set_value("zero")
     app.multiselect(key="change_mean").set_value([(0, 0)]).run()
     fine(app)
     changes = Changes((Off(1, 2, "zero"), Off(0, 0, "mean")))
@@ -82,7 +82,7 @@ def test_switching_a_head_off_shows_what_the_changed_pass_computes(open_app: Ope
     for panel, values in enumerate([*patterns, patterns[1] - patterns[0]]):
         np.testing.assert_allclose(panel_values(matrices, panel)[seen], values[seen], atol=1e-5)
 
-    app.segmented_control(key="change_rank_by").set_value(MEAN)
+    app.segmented_control(key="change_rank_by").set_value("mean")
     head = (5, 3)
     app.selectbox(key="change_head").set_value(head).run()
     values = panel_values(charts(fine(app))["change_matrices"], 1)

@@ -52,7 +52,7 @@ def press(app: AppTest, key: str) -> AppTest:
 
 
 def sampled(app: AppTest, **settings: object) -> AppTest:
-    app.segmented_control(key="gen_way").set_value("Sampled").run()
+    app.segmented_control(key="gen_way").set_value("sampled").run()
     for name, value in settings.items():
         kinds = {"seed": app.number_input, "top_k": app.select_slider}
         kinds.get(name, app.slider)(key=f"gen_{name}").set_value(value)
@@ -211,8 +211,8 @@ def test_every_setting_draws_and_explains_its_choice(open_app: OpenApp) -> None:
         np.testing.assert_allclose(bars(app, kept=True), expected.final[expected.kept], atol=1e-5)
         np.testing.assert_allclose(bars(app, kept=False), expected.tempered[~expected.kept], atol=1e-5)
         told = words(app)
-        assert f"throws {choice.dice:.4f} here" in told
-        assert f"falls on “{model.tokenizer.token(choice.id).label}”" in told
+        assert f"gives the random number {choice.dice:.4f} here" in told
+        assert f"lands on “{model.tokenizer.token(choice.id).label}”" in told
 
 
 def test_a_seed_repeats_and_another_one_differs(open_app: OpenApp) -> None:

@@ -17,7 +17,6 @@ from model.heads.all_heads import MEASURES, measure_heads
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import charts, component, panel_values
 from viz.components.head_grid import pack
-from viz.pages.heads.find import FROM, TO
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
@@ -103,12 +102,12 @@ def test_heads_are_ranked_from_a_token_to_a_token_and_both(open_app: OpenApp) ->
     assert [f"L{layer}H{head}" for layer, head, _ in marks(app)["found"]] == [head for head, _ in ranking(app)]
     assert json.loads(app.dataframe[0].proto.columns)["weight"]["type_config"]["format"] == "%.3f"
 
-    control(app, "Heads by their weight").set_value(TO).run()
+    control(app, "Heads by their weight").set_value("to").run()
     app.selectbox(key="heads_key").set_value(3).run()
     assert_fine(app)
     assert ranking(app)[:3] == best(every[:, :, 3:, 3].mean(axis=-1))
 
-    control(app, "Heads by their weight").set_value(FROM).run()
+    control(app, "Heads by their weight").set_value("from").run()
     assert ranking(app)[:3] == best(every[:, :, 5].max(axis=-1))
     app.toggle(key="heads_others").set_value(True).run()
     assert_fine(app)
@@ -117,7 +116,7 @@ def test_heads_are_ranked_from_a_token_to_a_token_and_both(open_app: OpenApp) ->
 
 def test_a_first_token_that_is_left_out_is_told(open_app: OpenApp) -> None:
     app = open_app("heads", text=TEXT, layer="0", head="0", query="1")
-    control(app, "Heads by their weight").set_value(FROM).run()
+    control(app, "Heads by their weight").set_value("from").run()
     app.toggle(key="heads_others").set_value(True).run()
     assert_fine(app)
     assert any("left out" in info.value for info in app.info)
@@ -134,7 +133,7 @@ def test_measures_are_tabled_and_drawn(open_app: OpenApp) -> None:
         np.testing.assert_allclose(table[name], expected.ravel(), atol=1e-5)
     for name in ("entropy", "induction"):
         expected = measured[name]
-        app.selectbox(key="heads_measure").set_value(next(one for one in MEASURES if one.name == name)).run()
+        app.selectbox(key="heads_measure").set_value(name).run()
         assert_fine(app)
         np.testing.assert_allclose(panel_values(charts(app)["measure_map"], 0), expected, atol=1e-5)
 

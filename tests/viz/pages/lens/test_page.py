@@ -14,7 +14,6 @@ from model.logits.probability import entropy_bits, probabilities
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, charts, panel_values
 from tests.viz.navigation import go_to
-from viz.pages.lens.page import LESS_AVERAGE
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
@@ -75,7 +74,7 @@ def test_another_token_and_less_the_average(open_app: OpenApp) -> None:
     app = open_app("lens", **HERE)
     token = traced().ids[1]  # of the text, whether it is a likely guess or not
     app.selectbox(key="lens_token").set_value(token)
-    app.segmented_control(key="lens_shown").set_value(LESS_AVERAGE).run()
+    app.segmented_control(key="lens_shown").set_value("average").run()
     fine(app)
     parts = direct_logits(traced(), 3, [token], less_average=True)
     np.testing.assert_allclose(panel_values(charts(app)["lens_heads"], 0), parts.heads[..., 0], rtol=1e-5, atol=1e-6)
@@ -85,7 +84,7 @@ def test_another_token_and_less_the_average(open_app: OpenApp) -> None:
     go_to(app, "mask")
     go_to(app, "lens")
     assert app.selectbox(key="lens_token").value == token
-    assert app.segmented_control(key="lens_shown").value == LESS_AVERAGE
+    assert app.segmented_control(key="lens_shown").value == "average"
     app.selectbox(key="model_box").set_value("tiny").run()
     assert len(column(fine(app), "its rank")) == 3  # two layers
 

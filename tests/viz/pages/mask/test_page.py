@@ -15,6 +15,7 @@ from tests.viz.decode import array, charts, panel_values, strip_data
 from tests.viz.navigation import go_to
 from viz.pages.mask.page import INFINITY, SUBTRACTED, percent, row_in_words
 
+SHOWN = {"infinity": INFINITY, "1e10": SUBTRACTED}
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
 CHARTS = {"training", "mask_steps", "article_steps"}
@@ -42,7 +43,7 @@ def choose(app: AppTest, key: str, value: str) -> AppTest:
 
 
 @pytest.mark.parametrize("text", ["a", TEXT, LONG])
-@pytest.mark.parametrize("value", [INFINITY, SUBTRACTED])
+@pytest.mark.parametrize("value", ["infinity", "1e10"])
 def test_the_four_matrices_are_the_heads_own(open_app: OpenApp, text: str, value: str) -> None:
     app = choose(open_app("mask", text=text, layer="2", head="1"), "mask_value", value)
     assert_fine(app)
@@ -61,7 +62,7 @@ def test_the_four_matrices_are_the_heads_own(open_app: OpenApp, text: str, value
     text_in_cells = drawn["mask_steps"]["data"][0].get("text")
     assert (text_in_cells is not None) == (trace.n_pos <= 12)
     if text == TEXT:
-        assert sum(row.count(value) for row in text_in_cells) == 15
+        assert sum(row.count(SHOWN[value]) for row in text_in_cells) == 15
     assert "largest difference 0. Both become 0" in said(app)
     assert "model’s own pass left; largest difference" in said(app)
     assert "not drawn in the article" in said(app)
@@ -125,7 +126,7 @@ def test_sentences_name_at_most_three_and_tell_equal_tokens_apart() -> None:
     ]
 
 
-@pytest.mark.parametrize("value", [INFINITY, SUBTRACTED])
+@pytest.mark.parametrize("value", ["infinity", "1e10"])
 def test_the_articles_example_comes_out_as_printed(open_app: OpenApp, value: str) -> None:
     app = choose(open_app("mask", text=TEXT), "mask_value", value)
     assert_fine(app)
@@ -135,7 +136,7 @@ def test_the_articles_example_comes_out_as_printed(open_app: OpenApp, value: str
     tiles = drawn["article_steps"]["layout"]["meta"]["tiles"]
     shown = [[row[tile["x0"] : tile["x0"] + 4] for row in numbers[tile["y0"] :][:4]] for tile in tiles]
     assert shown[0] == [[f"{score:.2f}" for score in row] for row in masking.ARTICLE_SCORES]
-    assert shown[2][0][1:] == [value] * 3
+    assert shown[2][0][1:] == [SHOWN[value]] * 3
     assert shown[3] == [
         ["1.00", "0", "0", "0"],
         ["0.48", "0.52", "0", "0"],
@@ -160,11 +161,11 @@ def test_every_head_and_another_model(open_app: OpenApp) -> None:
 
 
 def test_the_mask_value_survives_a_change_of_page(open_app: OpenApp) -> None:
-    app = choose(open_app("mask", text=TEXT), "mask_value", SUBTRACTED)
+    app = choose(open_app("mask", text=TEXT), "mask_value", "1e10")
     go_to(app, "compare")
     go_to(app, "mask")
     assert_fine(app)
-    assert app.segmented_control(key="mask_value").value == SUBTRACTED
+    assert app.segmented_control(key="mask_value").value == "1e10"
 
 
 HARD_TEXTS = [

@@ -17,7 +17,7 @@ from viz.pages.three_steps.page import MOST_ROWS
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
-STEPS = ["1 Create q, k, v", "2 Score", "3 Sum", "All"]
+STEPS = ["1", "2", "3", "all"]
 CHARTS = {
     STEPS[0]: {"map", "created", "weights"},
     STEPS[1]: {"map", "products", "bars"},
@@ -60,13 +60,13 @@ def map_values(app: AppTest, kind: str) -> np.ndarray:
 def test_each_step_has_its_charts_and_its_check(open_app: OpenApp, step: str, mask: bool) -> None:
     app = open_step(open_app, step, mask=mask)
     assert set(charts(app)) == CHARTS[step]
-    assert charts(app)["map"]["layout"]["meta"]["lit"] == ([1, 2, 3] if step == "All" else [STEPS.index(step) + 1])
+    assert charts(app)["map"]["layout"]["meta"]["lit"] == ([1, 2, 3] if step == "all" else [STEPS.index(step) + 1])
     found = re.findall(r"(?:q, k, v|scores|shares|own z) (0|\d\.\de−\d+)\b", told(app))
     differences = [float(number.replace("−", "-")) for number in found]
-    expected = {"1": 1, "2": 2, "3": 1, "A": 4}[step[0]] - (not mask and step[0] in "3A")
+    expected = {"1": 1, "2": 2, "3": 1, "all": 4}[step] - (not mask and step in ("3", "all"))
     assert len(differences) == expected
     assert max(differences, default=0) < 1e-4
-    assert any("never trained so" in info.value for info in app.info) is not mask
+    assert any("not trained this way" in info.value for info in app.info) is not mask
 
 
 def test_the_map_has_every_tokens_vectors_and_the_shares(open_app: OpenApp) -> None:
@@ -95,10 +95,10 @@ def test_step_1_shows_x_q_k_and_v_and_what_makes_them(open_app: OpenApp) -> None
         columns = slice(panel * d_model + 2 * d_head, panel * d_model + 3 * d_head)
         np.testing.assert_array_equal(panel_values(charts(app)["weights"], panel), c_attn.weight[:, columns].numpy())
     behind = app.segmented_control(key="three_behind")
-    behind.set_value("Every token").run()
+    behind.set_value("tokens").run()
     for panel, rows in enumerate(own):
         np.testing.assert_allclose(panel_values(charts(app)["tokens"], panel), rows, atol=1e-5)
-    app.segmented_control(key="three_behind").set_value("Biases").run()
+    app.segmented_control(key="three_behind").set_value("biases").run()
     assert_fine(app)
     columns = slice(2 * d_head, 3 * d_head)
     np.testing.assert_array_equal(panel_values(charts(app)["biases"], 0)[0], c_attn.bias[columns].numpy())
@@ -150,7 +150,7 @@ def test_every_layer_and_token_of_another_model(open_app: OpenApp) -> None:
             app.session_state["focus"] = app.session_state["focus"].with_head(layer=layer).with_query(query)
             app.run()
             assert_fine(app)
-            assert set(charts(app)) == CHARTS["All"]
+            assert set(charts(app)) == CHARTS["all"]
 
 
 HARD_TEXTS = {
@@ -162,7 +162,7 @@ HARD_TEXTS = {
 }
 
 
-@pytest.mark.parametrize("step", [STEPS[0], "All"])
+@pytest.mark.parametrize("step", [STEPS[0], "all"])
 @pytest.mark.parametrize("name", HARD_TEXTS)
 def test_hard_texts_are_shown(open_app: OpenApp, name: str, step: str) -> None:
     app = open_step(open_app, step, query="1")

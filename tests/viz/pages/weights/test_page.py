@@ -97,7 +97,7 @@ def test_the_table_counts_every_loaded_number(open_app: OpenApp) -> None:
 def test_the_articles_sum_stands_beside_the_right_one(open_app: OpenApp) -> None:
     shown = words(open_app("weights", text=TEXT))
     assert "| **Sum of all** | **124,410,624** | **124,439,808** | **29,184** |" in shown
-    assert "does not have this shape" in shown
+    assert "has another shape" in shown
 
 
 def test_the_chosen_statistic_outlives_a_change_of_page_and_model(open_app: OpenApp) -> None:

@@ -1,0 +1,19 @@
+"""Messages as running text and as small print: `_` looks them up and fills in their places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from viz.text.catalogue import _
+
+
+def say(message: str, **places: Any) -> None:
+    """Write a message in Markdown."""
+    st.markdown(_(message, **places))
+
+
+def remark(message: str, **places: Any) -> None:
+    """Write a message in small print."""
+    st.caption(_(message, **places))
