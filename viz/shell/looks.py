@@ -16,9 +16,7 @@ def look_name(trace: Trace, head: Head) -> str:
     if head[1] != MEAN:
         return head_name(head)
     n_heads = trace.network.config.n_heads
-    return ngettext("mean of L{layer}'s {n} head", "mean of L{layer}'s {n} heads", n_heads).format(
-        layer=head[0], n=n_heads
-    )
+    return ngettext("mean of L{layer}'s {n} head", "mean of L{layer}'s {n} heads", n_heads, layer=head[0])
 
 
 def look_short(head: Head) -> str:

@@ -244,7 +244,8 @@ def _read_heads(raw: str, default: Focus) -> tuple[tuple[Head, ...], list[str]]:
                 "The link names {n} head to compare with; the first {most} are shown.",
                 "The link names {n} heads to compare with; the first {most} are shown.",
                 len(heads),
-            ).format(n=len(heads), most=MOST_BESIDE)
+                most=MOST_BESIDE,
+            )
         )
     return heads[:MOST_BESIDE], notices
 
