@@ -19,11 +19,11 @@ def change_marks() -> None:
     here = page_on_show() == CHANGE_PAGE
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="change_marks"):
         line = (
-            _("**Changed here:** {changes}.")
+            _("**Changed here:** {changes}.", changes=words)
             if here
-            else _("**Switched off on Change heads:** {changes}. This page shows the unchanged model.")
+            else _("**Switched off on Change heads:** {changes}. This page shows the unchanged model.", changes=words)
         )
-        st.caption(line.format(changes=words), width="content")
+        st.caption(line, width="content")
         if not here:
             st.page_link(CHANGE_PAGE.entry, width="content")
         st.button(_("Switch everything back on"), key="restore_all", on_click=restore_all, type="tertiary")

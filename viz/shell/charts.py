@@ -47,7 +47,7 @@ def _save_menu(figure: go.Figure, key: str, alt: str, name: str) -> None:
     then keep every figure as long as its tab is open.
     """
     menu = st.popover(
-        _("Save: {chart}").format(chart=as_text(alt)),  # for screen readers; only the icon is visible
+        _("Save: {chart}", chart=as_text(alt)),  # for screen readers; only the icon is visible
         icon=":material/download:",
         type="tertiary",
         key=f"save_{key}",
@@ -56,7 +56,7 @@ def _save_menu(figure: go.Figure, key: str, alt: str, name: str) -> None:
     if not menu.open:
         return
     focus = get_focus()
-    note = _("Headlight, {model}, “{text}”").format(model=focus.model, text=focus.text)
+    note = _("Headlight, {model}, “{text}”", model=focus.model, text=focus.text)
     page = partial(to_html, figure, title=alt, note=note, name=name)
     with menu:
         with st.container(horizontal=True, gap="xsmall", key=f"save_row_{key}"):

@@ -21,7 +21,7 @@ def look_name(trace: Trace, head: Head) -> str:
 
 def look_short(head: Head) -> str:
     """The same where there is little room: `L3H7`, or `L3 mean`."""
-    return _("L{layer} mean").format(layer=head[0]) if head[1] == MEAN else head_name(head)
+    return _("L{layer} mean", layer=head[0]) if head[1] == MEAN else head_name(head)
 
 
 def look_pattern(trace: Trace, head: Head) -> Float[np.ndarray, "query key"]:

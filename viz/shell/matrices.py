@@ -15,6 +15,7 @@ from viz.figures.clicks import Cell, cell_at
 from viz.figures.difference import Rows, distance_cell
 from viz.figures.zoom import Part, is_reduced, zoomed
 from viz.shell.charts import chart
+from viz.shell.say import say
 from viz.state.focus import Head
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
@@ -77,18 +78,18 @@ def matrices(
     chart(
         part.figure,
         key=key if near is None else f"{key}_part",
-        alt=alt if near is None else _("{chart}: a part").format(chart=alt),
+        alt=alt if near is None else _("{chart}: a part", chart=alt),
         heads=heads,
         on_click=clicked,
     )
     if named is not None and named.of == of:
         query, read = (f"{position(at) + 1} “{as_text(labels[at])}”" for at in (named.cell.row, named.cell.column))
         if named.cell.masked:
-            words = _("**query {query}** does not read **key {key}**: it comes later, so it is masked.")
-            st.markdown(words.format(query=query, key=read))
+            say(
+                "**query {query}** does not read **key {key}**: it comes later, so it is masked.", query=query, key=read
+            )
         else:
-            words = _("**query {query}** reads **key {key}**: {shares}")
-            st.markdown(words.format(query=query, key=read, shares=shares(named.cell)))
+            say("**query {query}** reads **key {key}**: {shares}", query=query, key=read, shares=shares(named.cell))
     else:
         st.caption(
             _("Click a cell to choose its query token, and to see the cells around it one by one.")
@@ -104,7 +105,7 @@ def weight_and_score(view: View, head: Head) -> Callable[[Cell], str]:
     def shares(cell: Cell) -> str:
         at = cell.row, cell.column
         weight, score = view.trace.pattern(*head)[at], view.trace.attn_scores(*head)[at]
-        return _("{weight:.3g} (score {score:.3g})").format(weight=weight, score=score)
+        return _("{weight:.3g} (score {score:.3g})", weight=weight, score=score)
 
     return shares
 

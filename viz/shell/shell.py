@@ -76,8 +76,12 @@ def open_view() -> View | None:
     show_notices()
     if view.n_typed > len(view.tokens):
         st.warning(
-            _("The text has {n_typed:,} tokens; {model} reads {n_ctx:,}. The first {n_shown:,} are shown.").format(
-                n_typed=view.n_typed, model=as_text(view.model.name), n_ctx=config.n_ctx, n_shown=len(view.tokens)
+            _(
+                "The text has {n_typed:,} tokens; {model} reads {n_ctx:,}. The first {n_shown:,} are shown.",
+                n_typed=view.n_typed,
+                model=as_text(view.model.name),
+                n_ctx=config.n_ctx,
+                n_shown=len(view.tokens),
             )
         )
     write_url()
@@ -103,7 +107,6 @@ def strip(view: View, heads: Sequence[Head], *, hover: bool = False) -> Focus:
 
     With `hover` the token under the pointer is previewed until one is chosen.
     """
-    title = _("{token} — id {id}, bytes {bytes}")
     token_strip(
         view.labels,
         [StripHead(look_name(view.trace, head), look_pattern(view.trace, head)) for head in heads],
@@ -112,7 +115,8 @@ def strip(view: View, heads: Sequence[Head], *, hover: bool = False) -> Focus:
         key="strip",
         on_change=_stepped,
         titles=[
-            title.format(token=token.label, id=token.id, bytes=token.bytes.hex(" ").upper()) for token in view.tokens
+            _("{token} — id {id}, bytes {bytes}", token=token.label, id=token.id, bytes=token.bytes.hex(" ").upper())
+            for token in view.tokens
         ],
         hover=hover,
     )
@@ -180,7 +184,7 @@ def _examples() -> None:
             st.button(
                 example.title,
                 key=f"example_{number}",
-                help=_("{shows} ({head})").format(shows=as_text(example.shows), head=head_name(example.head)),
+                help=_("{shows} ({head})", shows=as_text(example.shows), head=head_name(example.head)),
                 on_click=show_example,
                 args=(example,),
                 type="tertiary",
@@ -195,8 +199,8 @@ def _about(view: View) -> None:
         for example in EXAMPLES:
             if example.text == view.focus.text:
                 st.caption(f"**{head_name(example.head)}**: {as_text(example.shows)}", width="content")
-        about = _("{model} is a small GPT-2 trained for this app.")
-        st.caption(about.format(model=as_text(view.model.name)), width="content")
+        about = _("{model} is a small GPT-2 trained for this app.", model=as_text(view.model.name))
+        st.caption(about, width="content")
         st.page_link(PAGES["models"].entry, label=_("Its card, and how to open GPT-2 itself"), width="content")
 
 

@@ -18,7 +18,7 @@ def sure_guess(view: View, query: int, best: float) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="sure_guess"):
         st.caption(_("The model is sure what comes here."), width="content")
         st.button(
-            _("Go to {number} “{token}”, where it is not").format(number=there + 1, token=as_text(view.labels[there])),
+            _("Go to {number} “{token}”, where it is not", number=there + 1, token=as_text(view.labels[there])),
             key="open_guess",
             type="tertiary",
             on_click=lambda: set_focus(get_focus().with_query(there)),

@@ -11,6 +11,7 @@ import streamlit as st
 from model.trace.file import PARTS, USUAL_PARTS, Contents, contents_of, megabytes, write_trace
 from model.trace.turns import ANYONE, Turns
 from viz.figures.export import file_name
+from viz.shell.say import remark, say
 from viz.state.shared import turns
 from viz.state.view import View
 from viz.text.catalogue import N_, _
@@ -39,17 +40,15 @@ def take_away(view: View) -> None:
 
 
 def _trace_menu(view: View) -> None:
-    st.markdown(
-        _(
-            "**The whole trace of this text in one file**: embeddings, residual stream, q, k, v and z of every head, "
-            "what attention and MLP add, by TransformerLens’ names, as fp32 in `.safetensors`."
-        )
+    say(
+        "**The whole trace of this text in one file**: embeddings, residual stream, q, k, v and z of every head, "
+        "what attention and MLP add, by TransformerLens’ names, as fp32 in `.safetensors`."
     )
     trace = view.trace
     without = contents_of(trace, parts=()).nbytes
 
     def named(part: str) -> str:
-        return _(_PART_NAMES[part]).format(size=megabytes(contents_of(trace, parts=[part]).nbytes - without))
+        return _(_PART_NAMES[part], size=megabytes(contents_of(trace, parts=[part]).nbytes - without))
 
     parts = st.pills(
         _("Large parts"),
@@ -65,7 +64,7 @@ def _trace_menu(view: View) -> None:
     if contents.nbytes <= MOST_BYTES:
         name = file_name("trace", [view.model.name.removeprefix("headlight-")])
         st.download_button(
-            _("Trace, {size}").format(size=size),
+            _("Trace, {size}", size=size),
             data=partial(_file, contents, view, turns()),
             file_name=f"{name}.safetensors",
             mime="application/octet-stream",
@@ -73,18 +72,19 @@ def _trace_menu(view: View) -> None:
             key="trace_file",
             on_click="ignore",
         )
-        st.caption(_("Or, in Headlight’s folder, with a command:"))
+        remark("Or, in Headlight’s folder, with a command:")
     else:
         st.warning(
             _(
                 "{size} in all: more than the {most} that can be downloaded here. Leave parts out, or write the file "
-                "with this command in Headlight’s folder:"
-            ).format(size=size, most=megabytes(MOST_BYTES))
+                "with this command in Headlight’s folder:",
+                size=size,
+                most=megabytes(MOST_BYTES),
+            )
         )
     st.code(command(view, parts), language="sh", wrap_lines=True)
     if view.model.source == "folder":
-        words = _("{model} stands for the path of the model’s folder.")
-        st.caption(words.format(model=as_text(view.model.name)))
+        remark("{model} stands for the path of the model’s folder.", model=as_text(view.model.name))
 
 
 def command(view: View, parts: list[str]) -> str:

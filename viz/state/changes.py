@@ -15,12 +15,19 @@ from model.changes.interventions import NO_CHANGES, Changes, Link, Off
 from viz.state.focus import head_name
 from viz.state.link import get_link
 from viz.state.notices import notify
-from viz.text.catalogue import _
+from viz.text.catalogue import N_, _
 
 MOST = 256
 """The most heads off, and the most links cut: a link must stay short enough to be sent."""
 _OFF = re.compile(r"L([0-9]{1,4})H([0-9]{1,4}):(zero|mean)")
 _CUT = re.compile(r"L([0-9]{1,4})H([0-9]{1,4}):([0-9]{1,5})>([0-9]{1,5})")
+_WRONG_OFF = N_(
+    "Left out of the link's switched-off heads: {n:,} of {total:,}, not written like L0H1:zero or beyond the first "
+    "{most}."
+)
+_WRONG_CUTS = N_(
+    "Left out of the link's cut links: {n:,} of {total:,}, not written like L0H1:9>3 or beyond the first {most}."
+)
 
 
 def link_name(link: Link) -> str:
@@ -51,25 +58,11 @@ def read_changes(params: Mapping[str, str]) -> tuple[Changes, list[str]]:
         raw = params[name].split(",") if name in params else []
         found = [match.groups() for match in map(form.fullmatch, raw[:MOST]) if match]
         if len(found) < len(raw):
-            notices.append(notice.format(n=len(raw) - len(found), total=len(raw), most=MOST))
+            notices.append(_(notice, n=len(raw) - len(found), total=len(raw), most=MOST))
         return found
 
-    off = entries(
-        "off",
-        _OFF,
-        _(
-            "Left out of the link's switched-off heads: {n:,} of {total:,}, not written like L0H1:zero or beyond the "
-            "first {most}."
-        ),
-    )
-    cuts = entries(
-        "cut",
-        _CUT,
-        _(
-            "Left out of the link's cut links: {n:,} of {total:,}, not written like L0H1:9>3 or beyond the first "
-            "{most}."
-        ),
-    )
+    off = entries("off", _OFF, _WRONG_OFF)
+    cuts = entries("cut", _CUT, _WRONG_CUTS)
     if params.get("renorm", "0") not in ("0", "1"):
         notices.append(_("The link's renorm is neither 0 nor 1; rows are not renormalised."))
     changes = Changes(
@@ -85,27 +78,25 @@ def dropped(wanted: Changes, kept: Changes) -> list[str]:
     """What of `wanted` is not in `kept`, in words."""
     notices = []
     if heads := [head_name(off[:2]) for off in wanted.off if off not in kept.off]:
-        notices.append(_("Not in this model, so no longer switched off: {heads}.").format(heads=_listed(heads)))
+        notices.append(_("Not in this model, so no longer switched off: {heads}.", heads=_listed(heads)))
     if links := [link_name(cut) for cut in wanted.cuts if cut not in kept.cuts]:
-        notices.append(
-            _("Not in this text and model (query → key), so no longer cut: {links}.").format(links=_listed(links))
-        )
+        notices.append(_("Not in this text and model (query → key), so no longer cut: {links}.", links=_listed(links)))
     return notices
 
 
 def in_words(changes: Changes) -> str:
     """What is changed, on one line: `L3H2 (zero), L1H0 (mean); links cut: L3H2 9 → 3 (...)`; empty if nothing is."""
-    ways = {"zero": _("{head} (zero)"), "mean": _("{head} (mean)")}
     parts = []
     if changes.off:
-        parts.append(_listed(ways[off.way].format(head=head_name((off.layer, off.head))) for off in changes.off))
+        ways = {"zero": N_("{head} (zero)"), "mean": N_("{head} (mean)")}
+        parts.append(_listed(_(ways[off.way], head=head_name((off.layer, off.head))) for off in changes.off))
     if changes.cuts:
-        words = (
-            _("links cut: {links} (rows renormalised)")
+        links = _listed(link_name(cut) for cut in changes.cuts)
+        parts.append(
+            _("links cut: {links} (rows renormalised)", links=links)
             if changes.renormalise
-            else _("links cut: {links} (rows not renormalised)")
+            else _("links cut: {links} (rows not renormalised)", links=links)
         )
-        parts.append(words.format(links=_listed(link_name(cut) for cut in changes.cuts)))
     return "; ".join(parts)
 
 
@@ -114,7 +105,7 @@ def _listed(names: Iterable[str], most: int = 8) -> str:
     first = ", ".join(names[:most])
     if len(names) <= most:
         return first
-    return _("{names} and {n:,} more").format(names=first, n=len(names) - most)
+    return _("{names} and {n:,} more", names=first, n=len(names) - most)
 
 
 # --- the session -----------------------------------------------------------------------------------------------------

@@ -158,9 +158,7 @@ class Focus:
                 return otherwise
             if _NUMBER.fullmatch(raw):
                 return int(raw)
-            notices.append(
-                _("The link's {name} is not a whole number; another one is shown instead.").format(name=name)
-            )
+            notices.append(_("The link's {name} is not a whole number; another one is shown instead.", name=name))
             return otherwise
 
         def switch(name: str, otherwise: bool) -> bool:
@@ -168,7 +166,7 @@ class Focus:
             if raw in ("0", "1"):
                 return raw == "1"
             if raw is not None:
-                notices.append(_("The link's {name} is neither 0 nor 1; it is left out.").format(name=name))
+                notices.append(_("The link's {name} is neither 0 nor 1; it is left out.", name=name))
             return otherwise
 
         head = number("layer", default.head[0]), number("head", default.head[1])
@@ -203,18 +201,28 @@ class Focus:
         asked_for = {name for name, raw in params.items() if _NUMBER.fullmatch(raw)}
         asked_and_shown = zip(("layer", "head"), wanted.head, self.head, strict=True)
         if any(name in asked_for and asked != shown for name, asked, shown in asked_and_shown):
-            asked = "L{}H{}".format(*wanted.head)
-            words = _("There is no head {head} in this model; {shown} is shown.")
-            notices.append(words.format(head=asked, shown=head_name(self.head)))
+            layer, head = wanted.head
+            notices.append(
+                _(
+                    "There is no head {head} in this model; {shown} is shown.",
+                    head=f"L{layer}H{head}",
+                    shown=head_name(self.head),
+                )
+            )
         if any(map(_HEAD.fullmatch, params.get("compare", "").split(","))):
             notices += [
-                _(words).format(head=head_name(head), shown=head_name(shown))
+                _(words, head=head_name(head), shown=head_name(shown))
                 for words, head, shown in zip(_NO_HEAD_BESIDE, wanted.compare, self.compare, strict=False)
                 if head != shown
             ]
         if wanted.query not in (self.query, LAST) and "query" in asked_for:
-            words = _("There is no token {number} in this text; token {shown} is shown.")
-            notices.append(words.format(number=wanted.query + 1, shown=self.query + 1))
+            notices.append(
+                _(
+                    "There is no token {number} in this text; token {shown} is shown.",
+                    number=wanted.query + 1,
+                    shown=self.query + 1,
+                )
+            )
         return notices
 
 

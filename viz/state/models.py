@@ -32,11 +32,7 @@ def current_model() -> LoadedModel:
         before = st.session_state.get("shown_model", EMBEDDED)
         if before == focus.model:
             raise
-        notify(
-            _("{model} cannot be shown, so {before} is. {reason}").format(
-                model=focus.model, before=before, reason=error
-            )
-        )
+        notify(_("{model} cannot be shown, so {before} is. {reason}", model=focus.model, before=before, reason=error))
         model = library().get(before)
     st.session_state.shown_model = model.name
     set_focus(focus.with_model(model.name))

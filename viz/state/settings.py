@@ -64,8 +64,7 @@ def choice(key: str, param: str, values: Sequence[Any]) -> Setting:
     ids = {str(value): value for value in values}
 
     def notice() -> str:
-        words = _("The link's {name} is not one of {values}; it is left out.")
-        return words.format(name=param, values=", ".join(ids))
+        return _("The link's {name} is not one of {values}; it is left out.", name=param, values=", ".join(ids))
 
     return Setting(
         key,
@@ -116,7 +115,7 @@ def position(key: str, param: str) -> Setting:
         return None if place is None else place - 1
 
     def notice() -> str:
-        return _("The link's {name} is not a token of this text; it is left out.").format(name=param)
+        return _("The link's {name} is not a token of this text; it is left out.", name=param)
 
     return Setting(key, param, None, lambda at: str(at + 1), read, notice, of_text=True)
 
@@ -128,7 +127,7 @@ def token_id(key: str, param: str, default: int) -> Setting:
         return _whole(raw, 0, sizes.d_vocab - 1)
 
     def notice() -> str:
-        return _("The link's {name} is not a token's id; it is left out.").format(name=param)
+        return _("The link's {name} is not a token's id; it is left out.", name=param)
 
     return Setting(key, param, default, str, read, notice)
 
@@ -142,7 +141,7 @@ def head(key: str, param: str, default: Head) -> Setting:
         return place if place is not None and place[0] < sizes.n_layers and place[1] < sizes.n_heads else None
 
     def notice() -> str:
-        return _("The link's {name} is not a head of this model; it is left out.").format(name=param)
+        return _("The link's {name} is not a head of this model; it is left out.", name=param)
 
     return Setting(key, param, default, head_name, read, notice)
 

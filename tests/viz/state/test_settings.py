@@ -14,8 +14,8 @@ SIZES = Sizes(n_pos=6, d_vocab=50, n_layers=2, n_heads=3)
 # told then.
 KINDS: dict[str, tuple[Setting, dict[str, Any], list[str], str]] = {
     "choice": (
-        choice("a_choice", "c", {"One": "one", "Two": "two", 3: "3"}),
-        {"one": "One", "two": "Two", "3": 3},
+        choice("a_choice", "c", ("one", "two", 3)),
+        {"one": "one", "two": "two", "3": 3},
         ["One", "four", "one,two", "two "],
         "one of one, two, 3",
     ),

@@ -76,8 +76,8 @@ def heading(view: View, step: str, layer: int) -> float:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.subheader(as_text(words.title) + ("" if words.drawn else f" {_(NOT_DRAWN)}"), anchor=False)
         with st.container(horizontal=True, gap="small", width="content"):
-            _neighbour("Previous step", step, -1)
-            _neighbour("Next step", step, 1)
+            _neighbour(_("Previous step"), step, -1)
+            _neighbour(_("Next step"), step, 1)
     st.markdown(words.explain(view.model.config, layer))
     if step in _NO_ZOOM:
         return 1.0

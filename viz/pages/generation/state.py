@@ -123,10 +123,10 @@ def take_over(view: View) -> None:
         if beyond := len(written_ids) - end - 1:
             notify(
                 ngettext(
-                    "The model ended its text and began another one: its {n:,} token is left out of the sentence.",
-                    "The model ended its text and began another one: its {n:,} tokens are left out of the sentence.",
+                    "The model ended its text and began another one: its {n} token is left out of the sentence.",
+                    "The model ended its text and began another one: its {n} tokens are left out of the sentence.",
                     beyond,
-                ).format(n=beyond)
+                )
             )
         written_ids = written_ids[:end]
     ids = view.ids + written_ids
@@ -138,8 +138,10 @@ def take_over(view: View) -> None:
         notify(
             _(
                 "The model wrote {n:,} tokens in pieces that its vocabulary would not cut a text into; "
-                "read as text, they are {n_again:,} tokens."
-            ).format(n=len(ids), n_again=len(n_again))
+                "read as text, they are {n_again:,} tokens.",
+                n=len(ids),
+                n_again=len(n_again),
+            )
         )
     set_focus(taken)
 

@@ -96,7 +96,7 @@ def from_hub() -> None:
 def _download_label(size: int) -> str:
     if not size:
         return _("It is here already: open it")
-    return _("Download {megabytes:,.0f} MB and open").format(megabytes=size / 1e6)
+    return _("Download {megabytes:,.0f} MB and open", megabytes=size / 1e6)
 
 
 def _download(repo: str) -> None:
@@ -104,7 +104,7 @@ def _download(repo: str) -> None:
 
     def show(done: int, total: int) -> None:
         if total:
-            words = _("{done:,.0f} of {total:,.0f} MB").format(done=done / 1e6, total=total / 1e6)
+            words = _("{done:,.0f} of {total:,.0f} MB", done=done / 1e6, total=total / 1e6)
             bar.progress(min(done / total, 1.0), words)
 
     try:
