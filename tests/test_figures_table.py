@@ -1,4 +1,4 @@
-"""docs/figures.md, walked: every figure has its page, every function is called there and draws the model's numbers.
+"""docs/figures.md, walked: every chart has its page, every function is called there and draws the model's numbers.
 
 A function that is new in the table needs a check in `CHECKS`: it calls the function with what a small random model's
 trace holds, and finds the same numbers in what was drawn.
@@ -21,6 +21,7 @@ from model.network import parameters
 from model.network.gpt2 import GPT2
 from model.steps import block as block_steps
 from model.steps import masking
+from model.steps.three_steps import Scoring, Summing
 from model.trace.trace import Trace, run_trace
 from tests.models import random_network
 from tests.viz.figures.samples import hover_traces, values_of
@@ -58,8 +59,8 @@ def table() -> list[Row]:
     rows = []
     for line in (ROOT / "docs" / "figures.md").read_text("utf-8").splitlines():
         if re.match(r"\| F\d\d \|", line):
-            figure, shown, page, file, functions = (cell.strip() for cell in line.strip("| ").split("|"))
-            rows.append(Row(figure, shown, page, file.strip("`"), tuple(re.findall(r"`([^`]+)`", functions))))
+            chart, shown, page, file, functions = (cell.strip() for cell in line.strip("| ").split("|"))
+            rows.append(Row(chart, shown, page, file.strip("`"), tuple(re.findall(r"`([^`]+)`", functions))))
     return rows
 
 
@@ -167,8 +168,8 @@ def _(trace: Trace) -> None:
 @checks(token_bars)
 def _(trace: Trace) -> None:
     scores, pattern = trace.attn_scores(LAYER, HEAD)[QUERY], trace.pattern(LAYER, HEAD)[QUERY]
-    figure = token_bars(scores, pattern, labels=LABELS, query=QUERY, theme=LIGHT)
-    drawn = {(bar.meta["kind"], bar.meta["masked"]): bar.y for bar in figure.data}
+    chart = token_bars(scores, pattern, labels=LABELS, query=QUERY, theme=LIGHT)
+    drawn = {(bar.meta["kind"], bar.meta["masked"]): bar.y for bar in chart.figure.data}
     same(drawn["score", False], scores[~LATER])
     same(drawn["score", True], scores[LATER])
     same(drawn["weight", False], pattern[~LATER])
@@ -179,8 +180,8 @@ def _(trace: Trace) -> None:
     q, k, v = own(trace)
     vectors = {"x": trace.ln_1(LAYER), "query": q, "key": k, "value": v, "z": trace.z[LAYER, HEAD]}
     pattern = trace.pattern(LAYER, HEAD)[QUERY]
-    figure = steps_map(vectors, pattern, labels=LABELS, query=QUERY, head="L1H2", theme=LIGHT, masked=LATER)
-    drawn = {trace.meta["kind"]: trace for trace in figure.data if "kind" in (trace.meta or {})}
+    chart = steps_map(vectors, pattern, labels=LABELS, query=QUERY, head="L1H2", theme=LIGHT, masked=LATER)
+    drawn = {trace.meta["kind"]: trace for trace in chart.figure.data if "kind" in (trace.meta or {})}
     same(np.asarray(drawn["weight"].customdata, float), pattern)
     for kind, rows in [*vectors.items(), ("weighted", pattern[:, None] * v)]:
         value, dimension, position = np.asarray(drawn[kind].customdata, float).T
@@ -190,17 +191,17 @@ def _(trace: Trace) -> None:
 @checks(three_steps.created_vectors)
 def _(trace: Trace) -> None:
     vectors = [trace.ln_1(LAYER)[QUERY], *(rows[QUERY] for rows in own(trace))]
-    figure = three_steps.created_vectors(*vectors, token="4 ·5", theme=LIGHT)
+    chart = three_steps.created_vectors(*vectors, token="4 ·5", theme=LIGHT)
     for panel, expected in enumerate(vectors):
-        same(values_of(figure, panel).reshape(-1)[: len(expected)], expected)
+        same(values_of(chart, panel).reshape(-1)[: len(expected)], expected)
 
 
 @checks(three_steps.path_vectors)
 def _(trace: Trace) -> None:
     vectors = [trace.ln_1(LAYER), *own(trace)]
-    figure = three_steps.path_vectors(*vectors, labels=LABELS, theme=LIGHT)
+    chart = three_steps.path_vectors(*vectors, labels=LABELS, theme=LIGHT)
     for panel, expected in enumerate(vectors):
-        same(values_of(figure, panel), expected)
+        same(values_of(chart, panel), expected)
 
 
 @checks(three_steps.score_table)
@@ -209,9 +210,8 @@ def _(trace: Trace) -> None:
     products, scale = q[QUERY] * k, trace.network.config.attn_scale(LAYER)
     scaled, pattern = trace.attn_scores(LAYER, HEAD)[QUERY], trace.pattern(LAYER, HEAD)[QUERY]
     same(products.sum(1) * scale, scaled)
-    figure = three_steps.score_table(
-        *(q[QUERY], k, products, products.sum(1), scaled, pattern),
-        masked=LATER,
+    chart = three_steps.score_table(
+        *(q[QUERY], k, Scoring(products, products.sum(1), scaled, LATER, pattern)),
         labels=LABELS,
         query=QUERY,
         divisor="√10",
@@ -219,30 +219,29 @@ def _(trace: Trace) -> None:
     )
     best = int(pattern.argmax())
     for panel, expected in enumerate((k, products, q[QUERY][None], products[best][None])):
-        same(values_of(figure, panel), expected)
+        same(values_of(chart, panel), expected)
 
 
 @checks(three_steps.value_table)
 def _(trace: Trace) -> None:
     (_, _, v), pattern, z = own(trace), trace.pattern(LAYER, HEAD)[QUERY], trace.z[LAYER, HEAD, QUERY]
     weighted = pattern[:, None] * v
-    figure = three_steps.value_table(
-        *(v, pattern, weighted, weighted.sum(0), z),
-        masked=LATER,
+    chart = three_steps.value_table(
+        *(v, Scoring(weighted, pattern, pattern, LATER, pattern), Summing(weighted, weighted.sum(0)), z),
         labels=LABELS,
         token="4 ·5",
         theme=LIGHT,
     )
-    same(values_of(figure, 0), v)
-    same(values_of(figure, 1)[~LATER], trace.weighted_values(LAYER, HEAD, QUERY))
-    same(values_of(figure, 2), z[None])
-    same(values_of(figure, 3), z[None])
+    same(values_of(chart, 0), v)
+    same(values_of(chart, 1)[~LATER], trace.weighted_values(LAYER, HEAD, QUERY))
+    same(values_of(chart, 2), z[None])
+    same(values_of(chart, 3), z[None])
 
 
 @checks(mask.training_examples)
 def _(trace: Trace) -> None:
-    figure = mask.training_examples(LABELS, theme=LIGHT)
-    (points,) = (points for points in figure.data if (points.meta or {}).get("examples"))
+    chart = mask.training_examples(LABELS, theme=LIGHT)
+    (points,) = (points for points in chart.figure.data if (points.meta or {}).get("examples"))
     for row in range(trace.n_pos - 1):
         assert points.customdata[row] == f'{row + 2} "{LABELS[row + 1]}"'
 
@@ -250,24 +249,24 @@ def _(trace: Trace) -> None:
 @checks(mask.mask_matrices)
 def _(trace: Trace) -> None:
     steps = masking.mask_steps(trace.attn_scores(LAYER, HEAD, scaled=False), trace.network.config.attn_scale(LAYER))
-    figure = mask.mask_matrices(
-        *(steps.products, steps.scaled, steps.masked, steps.pattern),
+    chart = mask.mask_matrices(
+        steps,
         labels=LABELS,
         notes=("", ""),
         masked_text="−∞",
         theme=LIGHT,
     )
-    same(values_of(figure, 0), trace.attn_scores(LAYER, HEAD, scaled=False))
-    same(values_of(figure, 1), trace.attn_scores(LAYER, HEAD))
-    same(values_of(figure, 2), hidden_as_nan(trace.attn_scores(LAYER, HEAD)))
-    same(values_of(figure, 3), hidden_as_nan(trace.pattern(LAYER, HEAD)))
+    same(values_of(chart, 0), trace.attn_scores(LAYER, HEAD, scaled=False))
+    same(values_of(chart, 1), trace.attn_scores(LAYER, HEAD))
+    same(values_of(chart, 2), hidden_as_nan(trace.attn_scores(LAYER, HEAD)))
+    same(values_of(chart, 3), hidden_as_nan(trace.pattern(LAYER, HEAD)))
 
 
 @checks(cache_stack)
 def _(trace: Trace) -> None:
     q, k, v = trace.q[:, HEAD, QUERY], trace.k[:, HEAD, : QUERY + 1], trace.v[:, HEAD, : QUERY + 1]
-    figure = cache_stack(q, k, v, labels=LABELS, position=QUERY, head=HEAD, predicted="·a", theme=LIGHT)
-    drawn = np.asarray(figure.data[0].customdata, float)
+    chart = cache_stack(q, k, v, labels=LABELS, position=QUERY, head=HEAD, predicted="·a", theme=LIGHT)
+    drawn = np.asarray(chart.figure.data[0].customdata, float)
     largest = np.nanmax(np.abs(drawn))  # a cell is the strongest of several dimensions
     same(largest, max(np.abs(vectors).max() for vectors in (q, k, v)))
     known = np.concatenate([vectors.reshape(-1) for vectors in (q, k, v)])
@@ -280,20 +279,18 @@ def _(trace: Trace) -> None:
 def _(trace: Trace) -> None:
     choice = sampling.choose(trace.logits(QUERY), sampling.Sampling(), QUERY)
     short = sampling.shortlist(choice, 8)
-    figure = next_token_bars(
-        *(short.own, short.tempered, short.final, short.kept),
+    chart = next_token_bars(
+        short,
         labels=[str(i) for i in short.ids],
         logits=choice.logits[short.ids],
         chosen=None,
         actual=None,
-        n_rest=short.n_rest,
-        rest=(short.rest_own, short.rest_final, short.rest_cut),
         after="4 d",
         theme=LIGHT,
     )
     logits = trace.logits(QUERY).astype(np.float64)
     shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
-    drawn = np.concatenate([bar.x for bar in figure.data if (bar.meta or {}).get("rest") is False])
+    drawn = np.concatenate([bar.x for bar in chart.figure.data if (bar.meta or {}).get("rest") is False])
     expected = np.where(short.kept, short.final, short.tempered)
     same(np.sort(drawn), np.sort(expected))
     same(short.own, np.sort(shares)[::-1][:8])
@@ -302,60 +299,50 @@ def _(trace: Trace) -> None:
 @checks(block.block_strips)
 def _(trace: Trace) -> None:
     vectors = [trace.embed[QUERY], trace.pos_embed[QUERY], trace.resid_pre[0, QUERY]]
-    figure = block.block_strips([block.Strip("x", "input", vector) for vector in vectors], theme=LIGHT)
+    chart = block.block_strips([block.Strip("x", "input", vector) for vector in vectors], theme=LIGHT)
     for panel, expected in enumerate(vectors):
-        same(values_of(figure, panel).reshape(-1), expected)
+        same(values_of(chart, panel).reshape(-1), expected)
 
 
 @checks(block.head_rows)
 def _(trace: Trace) -> None:
     parts = [(name, name, getattr(trace, name[0])[LAYER, :, QUERY]) for name in ("query", "key", "value")]
-    figure = block.head_rows(parts, head=HEAD, theme=LIGHT)
+    chart = block.head_rows(parts, head=HEAD, theme=LIGHT)
     for panel, (_, _, expected) in enumerate(parts):
-        same(values_of(figure, panel), expected)
+        same(values_of(chart, panel), expected)
 
 
 @checks(block.keys_of_query)
 def _(trace: Trace) -> None:
     q, k, _ = own(trace)
     keys = np.arange(QUERY + 1)
-    figure = block.keys_of_query(q[QUERY], k[keys], keys=keys, query=QUERY, labels=LABELS, theme=LIGHT)
-    same(values_of(figure, 0), q[QUERY][None])
-    same(values_of(figure, 1), k[keys])
+    chart = block.keys_of_query(q[QUERY], k[keys], keys=keys, query=QUERY, labels=LABELS, theme=LIGHT)
+    same(values_of(chart, 0), q[QUERY][None])
+    same(values_of(chart, 1), k[keys])
 
 
 @checks(block.sum_of_values)
 def _(trace: Trace) -> None:
     shown, z = block_steps.sum_table(steps_of(trace), HEAD, most=24), trace.z[LAYER, HEAD, QUERY]
-    figure = block.sum_of_values(
-        *(shown.values, shown.weights, shown.weighted),
-        keys=shown.keys,
-        n_rest=0,
-        rest_weight=0.0,
-        rest=shown.rest,
-        total=shown.total,
-        z=z,
-        labels=LABELS,
-        theme=LIGHT,
-    )
-    same(values_of(figure, 0), own(trace)[2][: QUERY + 1])
-    same(values_of(figure, 1), trace.weighted_values(LAYER, HEAD, QUERY))
-    same(values_of(figure, 2), z[None])
-    same(values_of(figure, 3), z[None])
+    chart = block.sum_of_values(shown, z=z, labels=LABELS, theme=LIGHT)
+    same(values_of(chart, 0), own(trace)[2][: QUERY + 1])
+    same(values_of(chart, 1), trace.weighted_values(LAYER, HEAD, QUERY))
+    same(values_of(chart, 2), z[None])
+    same(values_of(chart, 3), z[None])
 
 
 @checks(block_weight.weight_matrix)
 def _(trace: Trace) -> None:
     weight = steps_of(trace).qkv.weight
-    figure = block_weight.weight_matrix([("c_attn", "query", weight)], theme=LIGHT)
+    chart = block_weight.weight_matrix([("c_attn", "query", weight)], theme=LIGHT)
     same(weight, trace.network.h[LAYER].attn.c_attn.weight.numpy())
-    same(values_of(figure, 0), weight)
+    same(values_of(chart, 0), weight)
 
 
 @checks(block_weight.gelu_curve)
 def _(trace: Trace) -> None:
     before, after = trace.mlp_pre(LAYER)[QUERY], trace.mlp_post(LAYER)[QUERY]
-    (curve,) = block_weight.gelu_curve(before, after, theme=LIGHT).data
+    (curve,) = block_weight.gelu_curve(before, after, theme=LIGHT).figure.data
     same(curve.x, before)
     same(curve.y, after)
 
@@ -367,33 +354,33 @@ def matrices(reduced: dict[str, parameters.Reduced]) -> dict[str, weights.Matrix
 @checks(weights.block_weights)
 def _(trace: Trace) -> None:
     drawn = matrices(parameters.reduced_block(trace.network, LAYER, "farthest"))
-    figure = weights.block_weights(drawn, head=HEAD, d_head=10, statistic="farthest", theme=LIGHT)
+    chart = weights.block_weights(drawn, head=HEAD, d_head=10, statistic="farthest", theme=LIGHT)
     c_attn = trace.network.h[LAYER].attn.c_attn.weight.numpy()
     for panel, part in enumerate(np.split(c_attn, 3, axis=1)):
-        same(values_of(figure, panel), part)
-    same(values_of(figure, 3), trace.network.h[LAYER].attn.c_proj.weight.numpy())
+        same(values_of(chart, panel), part)
+    same(values_of(chart, 3), trace.network.h[LAYER].attn.c_proj.weight.numpy())
     for panel, name in ((4, "c_fc"), (5, "c_proj")):
-        same(strongest_of(figure, panel), np.abs(getattr(trace.network.h[LAYER].mlp, name).weight.numpy()).max())
+        same(strongest_of(chart, panel), np.abs(getattr(trace.network.h[LAYER].mlp, name).weight.numpy()).max())
 
 
 @checks(weights.embedding_weights)
 def _(trace: Trace) -> None:
     drawn = matrices(parameters.reduced_embeddings(trace.network, "farthest"))
-    figure = weights.embedding_weights(drawn, statistic="farthest", theme=LIGHT)
-    same(strongest_of(figure, 0), np.abs(trace.network.wte.weight.numpy()).max())
-    same(values_of(figure, 1), trace.network.wpe.weight.numpy())
+    chart = weights.embedding_weights(drawn, statistic="farthest", theme=LIGHT)
+    same(strongest_of(chart, 0), np.abs(trace.network.wte.weight.numpy()).max())
+    same(values_of(chart, 1), trace.network.wpe.weight.numpy())
 
 
-def strongest_of(figure: Any, panel: int) -> float:
-    (hovers,) = hover_traces(figure, panel)
+def strongest_of(chart: Any, panel: int) -> float:
+    (hovers,) = hover_traces(chart, panel)
     return float(np.abs(np.asarray(hovers.customdata)[:, 0]).max())
 
 
 @checks(stack_diagram)
 def _(trace: Trace) -> None:
     shapes = {row.name: row.shape for row in parameters.parameter_table(trace.network).rows}
-    figure = stack_diagram(shapes, n_layers=len(trace.network.h), layer=LAYER, theme=LIGHT)
-    words = {text for texts in figure.data for text in texts.text}
+    chart = stack_diagram(shapes, n_layers=len(trace.network.h), layer=LAYER, theme=LIGHT)
+    words = {text for texts in chart.figure.data for text in texts.text}
     block_1 = trace.network.h[LAYER]
     for linear in (block_1.attn.c_attn, block_1.attn.c_proj, block_1.mlp.c_fc, block_1.mlp.c_proj):
         rows, columns = linear.weight.shape

@@ -93,8 +93,9 @@ def test_a_click_on_a_chip_redraws_the_bars_only_and_one_on_a_cell_names_the_pai
     plot.scroll_into_view_if_needed()
     spot = plot.evaluate(
         """plot => {
-            const { xaxis, yaxis, meta } = plot._fullLayout, tile = meta.tiles[2], box = plot.getBoundingClientRect();
-            return [box.x + xaxis._offset + xaxis.c2p(tile.x0 + 1), box.y + yaxis._offset + yaxis.c2p(tile.y0 + 4)];
+            const { xaxis, yaxis, shapes } = plot._fullLayout, box = plot.getBoundingClientRect();
+            const [, , { x0, y0 }] = shapes;
+            return [box.x + xaxis._offset + xaxis.c2p(x0 + 1.5), box.y + yaxis._offset + yaxis.c2p(y0 + 4.5)];
         }"""
     )
     page.mouse.move(*spot)

@@ -37,9 +37,9 @@ def click_cell(page: Page, *, row: int, column: int) -> None:
     plot.scroll_into_view_if_needed()
     spot = plot.evaluate(
         """(plot, [row, column]) => {
-            const { xaxis, yaxis, meta } = plot._fullLayout, box = plot.getBoundingClientRect();
-            const [{ x0, y0 }] = meta.tiles;
-            return [box.x + xaxis._offset + xaxis.c2p(x0 + column), box.y + yaxis._offset + yaxis.c2p(y0 + row)];
+            const { xaxis, yaxis, shapes } = plot._fullLayout, box = plot.getBoundingClientRect();
+            const x = xaxis.c2p(shapes[0].x0 + column + 0.5), y = yaxis.c2p(shapes[0].y0 + row + 0.5);
+            return [box.x + xaxis._offset + x, box.y + yaxis._offset + y];
         }""",
         [row, column],
     )

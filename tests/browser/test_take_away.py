@@ -97,8 +97,9 @@ def test_the_trace_is_saved_and_the_words_about_a_cell_go(page: Page, server: Se
     chart.scroll_into_view_if_needed()
     spot = chart.evaluate(
         """plot => {
-            const { xaxis, yaxis, meta } = plot._fullLayout, tile = meta.tiles[2], box = plot.getBoundingClientRect();
-            return [box.x + xaxis._offset + xaxis.c2p(tile.x0), box.y + yaxis._offset + yaxis.c2p(tile.y0 + 2)];
+            const { xaxis, yaxis, shapes } = plot._fullLayout, box = plot.getBoundingClientRect();
+            const [, , { x0, y0 }] = shapes;
+            return [box.x + xaxis._offset + xaxis.c2p(x0 + 0.5), box.y + yaxis._offset + yaxis.c2p(y0 + 2.5)];
         }"""
     )
     page.mouse.move(*spot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
@@ -28,16 +28,46 @@ def array(encoded: Any) -> np.ndarray:
     return values.reshape([int(n) for n in shape.split(",")]) if shape else values
 
 
+class Tile(NamedTuple):
+    """Where a panel's cells lie: the first column and row, and how many there are."""
+
+    x0: int
+    y0: int
+    n_columns: int
+    n_rows: int
+
+    def of(self, cells: Any) -> np.ndarray:
+        """The panel's part of what all cells have."""
+        return np.asarray(cells)[self.y0 : self.y0 + self.n_rows, self.x0 : self.x0 + self.n_columns]
+
+
+def tile(spec: dict[str, Any], panel: int) -> Tile:
+    """A panel's place: the first shapes of a figure of tiles are the frames around them."""
+    frame = spec["layout"]["shapes"][panel]
+    x0, y0 = (round(frame[start] + 0.5) for start in ("x0", "y0"))
+    return Tile(x0, y0, round(frame["x1"] + 0.5) - x0, round(frame["y1"] + 0.5) - y0)
+
+
 def panel_values(spec: dict[str, Any], panel: int) -> np.ndarray:
     """The values of a tiled figure's panel as its hovers tell them, row by row; masked cells are NaN."""
-    tile = spec["layout"]["meta"]["tiles"][panel]
-    values = np.full((tile["rows"], tile["columns"]), np.nan)
+    place = tile(spec, panel)
+    values = np.full((place.n_rows, place.n_columns), np.nan)
     for trace in spec["data"]:
         meta = trace.get("meta") or {}
         if meta.get("panel") == panel and not meta["masked"]:
-            rows, columns = array(trace["y"]) - tile["y0"], array(trace["x"]) - tile["x0"]
-            values[rows, columns] = array(trace["customdata"])
+            rows, columns = array(trace["y"]) - place.y0, array(trace["x"]) - place.x0
+            data = array(trace["customdata"])
+            values[rows, columns] = data if data.ndim == 1 else data[:, 0]
     return values
+
+
+def panel_range(spec: dict[str, Any], panel: int) -> tuple[float, float]:
+    """The values at the two ends of a panel's colours: those of its cells, and how far up their scale they lie."""
+    values = panel_values(spec, panel)
+    heights = tile(spec, panel).of(array(spec["data"][0]["z"]))[np.isfinite(values)]
+    values = values[np.isfinite(values)]
+    slope, low = np.polyfit(heights - 2 * np.floor(heights.min() / 2), values, 1)
+    return float(low), float(low + slope)
 
 
 def component(app: AppTest, name: str) -> Any:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
-from viz.figures.data import axis_table, with_data
-from viz.figures.labels import cell_number, share_text, shorten, text_width, tick_indices, token_axis
+from viz.figures.bar_parts import NUMBERS, axis_title, hatching, heading, legend, overlay, value_axis
+from viz.figures.chart import Chart
+from viz.figures.data import axis_table
+from viz.figures.labels import hover_name, position_label, text_width, tick_indices, token_axis
 from viz.figures.look import base_layout
+from viz.text.catalogue import _
+from viz.text.numbers import cell_number, weight_text
 from viz.text.plotly import plain
 from viz.theme import Theme, mix
 
@@ -31,16 +36,33 @@ _SHAPES = ("", ".", "-", "|")
 _WEIGHT_TOPS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 
 
+@dataclass(frozen=True)
+class _Keys:
+    """What all bars of a chart share: who asks, which keys are hidden, how many pixels a key has."""
+
+    labels: Sequence[str]
+    query: int
+    hidden: Bool[np.ndarray, " key"]
+    theme: Theme
+    slot: float
+
+    @property
+    def asker(self) -> str:
+        return hover_name(self.query, self.labels[self.query])
+
+    @property
+    def hatched(self) -> bool:
+        return len(self.labels) <= HATCHED_KEYS
+
+    def angle(self, n_heads: int) -> int | None:
+        """How far the numbers over the bars are turned; None without numbers."""
+        return None if n_heads > 1 or len(self.labels) > NUMBERED_KEYS else 0 if self.slot >= 42 else -90
+
+
 def head_colours(theme: Theme) -> tuple[str, str, str, str]:
     """The colours of up to four heads side by side."""
     own, other = theme.roles["score"], theme.compare
     return own, other, mix(own, theme.paper, 0.5), mix(other, theme.paper, 0.5)
-
-
-def head_legend(names: Sequence[str], theme: Theme) -> str:
-    """Each head's sign and name, as plotly's markup; names are escaped already."""
-    marks = zip(head_colours(theme), SIGNS, names, strict=False)
-    return "   ".join(f'<span style="color:{colour}">{sign}</span> {name}' for colour, sign, name in marks)
 
 
 def token_bars(
@@ -52,12 +74,17 @@ def token_bars(
     theme: Theme,
     names: Sequence[str] = (),
     masked: Bool[np.ndarray, " key"] | None = None,
+    unit: str = "query",
+    note: str = "",
     width: int = 1080,
-) -> go.Figure:
+    height: int = PANEL_HEIGHT,
+) -> Chart:
     """The scores and the weights (0 to 1) that the token at `query` gives to every key, for one to four heads.
 
     `scores` are those before the mask, one row a head (or a single row); None draws the weights alone. `masked` (by
-    default the keys after the query) are drawn grey and hatched; the query's own bar has an outline.
+    default the keys after the query) are drawn grey and hatched, and have no weight; the query's own bar has an
+    outline. `unit` is what the title calls the query, `note` says below it how the weights were made.
+    Arrays and labels that do not match are a ValueError.
     """
     weights = np.atleast_2d(weights)
     scores = None if scores is None else np.atleast_2d(scores)
@@ -67,23 +94,39 @@ def token_bars(
         given = "no scores" if scores is None else f"scores {scores.shape}"
         raise ValueError(f"{given}, weights {weights.shape}, {len(labels)} labels, query {query}: no match")
     hidden = np.arange(n_keys) > query if masked is None else masked
-    names = [plain(name) for name in names] or [f"head {i + 1}" for i in range(n_heads)]
+    keys = _Keys(labels, query, hidden, theme, (width - 60) / max(n_keys, MIN_SLOTS))
+    shown = [plain(name) for name in names] or [f"head {i + 1}" for i in range(n_heads)]
+    traces = [bar for head in range(n_heads) for bar in _head_bars(scores, weights, head, shown, keys)]
+    entries = zip(head_colours(theme), SIGNS, shown, strict=False)
+    heads = legend(entries) if n_heads > 1 else ""
+    who = f"{unit} {position_label(query, labels[query])}"
     axis = token_axis("key", labels)
-    asker = token_axis("query", labels).names[query]
-    slot = (width - 60) / max(n_keys, MIN_SLOTS)
-    angle = None if n_heads > 1 or n_keys > NUMBERED_KEYS else 0 if slot >= 42 else -90
-    traces: list[go.Bar] = []
-    for head in range(n_heads):
-        who = f"{names[head]}: " if n_heads > 1 else ""
-        panels = [] if scores is None else [(scores[head], "score", "y")]
-        for values, kind, y in (*panels, (weights[head], "weight", "y2")):
-            traces += _bars(values, kind, head, n_heads, who, asker, hidden, query, y, angle, theme)
-    figure = go.Figure(
-        traces, _layout(scores, weights, names, axis.ticks, asker, query, labels[query], hidden, theme, width)
-    )
+    layout, n_ticks = _layout(scores, weights, axis.ticks, who, (heads, plain(note)), keys, width, height)
     kinds = [("weight", weights)] if scores is None else [("score", scores), ("weight", weights)]
-    columns = {f"{kind} {name}": values[i] for i, name in enumerate(names) for kind, values in kinds}
-    return with_data(figure, lambda: axis_table(axis, columns, hidden))
+    called = names or [f"head {i + 1}" for i in range(n_heads)]
+    columns = {f"{kind} {name}": values[i] for i, name in enumerate(called) for kind, values in kinds}
+    return Chart(
+        go.Figure(traces, layout), lambda: axis_table(axis, columns, hidden), max(MIN_WIDTH, 60 + TICK_WIDTH * n_ticks)
+    )
+
+
+def _head_bars(
+    scores: Float[np.ndarray, "head key"] | None,
+    weights: Float[np.ndarray, "head key"],
+    head: int,
+    names: Sequence[str],
+    keys: _Keys,
+) -> Iterator[go.Bar]:
+    """One head's bars: its scores of the keys it may read and of the masked ones, then its weights."""
+    n_heads, asker = len(weights), keys.asker
+    who = f"{names[head]}: " if n_heads > 1 else ""
+    if scores is not None:
+        sentence = f"{who}query {asker} against key %{{x}}: score %{{y:.4~g}}"
+        yield from _bars(scores[head], "score", head, n_heads, sentence, keys)
+        sentence = f"{who}masked: key %{{x}} comes after query {asker}<br>its score would be %{{y:.4~g}}"
+        yield from _bars(scores[head], "score", head, n_heads, sentence, keys, masked=True)
+    sentence = f"{who}query {asker} reads key %{{x}}: %{{y:.4~g}}"
+    yield from _bars(weights[head], "weight", head, n_heads, sentence, keys)
 
 
 def _bars(
@@ -91,131 +134,81 @@ def _bars(
     kind: str,
     head: int,
     n_heads: int,
-    who: str,
-    asker: str,
-    hidden: Bool[np.ndarray, " key"],
-    query: int,
-    y: str,
-    angle: int | None,
-    theme: Theme,
-) -> list[go.Bar]:
-    """One head's bars in one panel: the keys it may read and, before the softmax, the masked ones."""
-    colour = head_colours(theme)[head]
-    wide = BAR_WIDTH / n_heads
-    layers = []
-    for masked in (False, True) if kind == "score" else (False,):
-        keys = np.flatnonzero(hidden if masked else ~hidden)
-        if not keys.size:
-            continue
-        marker: dict[str, Any] = {
-            "color": colour,
-            "line": {"color": theme.text, "width": np.where(keys == query, 2, 0)},
+    sentence: str,
+    keys: _Keys,
+    *,
+    masked: bool = False,
+) -> Iterator[go.Bar]:
+    """The bars of the masked or of the other keys, if there are any."""
+    theme, wide = keys.theme, BAR_WIDTH / n_heads
+    places = np.flatnonzero(keys.hidden if masked else ~keys.hidden)
+    if not places.size:
+        return
+    marker: dict[str, Any]
+    if masked:
+        colour, line = (theme.masked, 0.5) if keys.hatched else (theme.frame, 0)
+        marker = {"color": colour, "line": {"color": theme.masked_ink, "width": line}}
+        pattern = hatching(theme)
+    else:
+        outline = {"color": theme.text, "width": np.where(places == keys.query, 2, 0)}
+        marker = {"color": head_colours(theme)[head], "line": outline}
+        pattern = overlay(_SHAPES[head], theme) if _SHAPES[head] else {}
+    if pattern and keys.hatched:
+        marker["pattern"] = pattern
+    words: dict[str, Any] = {}
+    if (angle := keys.angle(n_heads)) is not None:
+        words = NUMBERS | {
+            "text": [cell_number(x) if kind == "score" else weight_text(x) for x in values[places].tolist()],
+            "textangle": angle,
+            "textfont": {"size": 11 if angle == 0 else 10, "color": theme.muted if masked else theme.text},
         }
-        if _SHAPES[head] and len(values) <= HATCHED_KEYS:
-            marker["pattern"] = {
-                "shape": _SHAPES[head],
-                "size": 5,
-                "solidity": 0.25,
-                "fgcolor": theme.paper,
-                "fillmode": "overlay",
-            }
-        if masked:
-            marker = {
-                "color": theme.masked if len(values) <= HATCHED_KEYS else theme.frame,
-                "line": {"color": theme.masked_ink, "width": 0.5 if len(values) <= HATCHED_KEYS else 0},
-            }
-            if len(values) <= HATCHED_KEYS:
-                marker["pattern"] = {"shape": "/", "size": 5, "solidity": 0.2, "fgcolor": theme.masked_ink}
-        verb = {"score": "against key", "weight": "reads key"}[kind]
-        sentence = f"{who}query {asker} {verb} %{{x}}: " + ("score " if kind == "score" else "") + "%{y:.4~g}"
-        if masked:
-            sentence = f"{who}masked: key %{{x}} comes after query {asker}<br>its score would be %{{y:.4~g}}"
-        bar: dict[str, Any] = {}
-        if angle is not None:
-            bar = {
-                "text": [cell_number(x) if kind == "score" else share_text(x) for x in values[keys].tolist()],
-                "textposition": "outside",
-                "textangle": angle,
-                "textfont": {"size": 11 if angle == 0 else 10, "color": theme.muted if masked else theme.text},
-                "cliponaxis": False,
-                "constraintext": "none",
-            }
-        layers.append(
-            go.Bar(
-                x=keys.astype(np.int16),
-                y=values[keys],
-                width=wide,
-                offset=head * wide - BAR_WIDTH / 2,
-                yaxis=y,
-                marker=marker,
-                hovertemplate=sentence + "<extra></extra>",
-                showlegend=False,
-                meta={"kind": kind, "head": head, "masked": masked},
-                **bar,
-            )
-        )
-    return layers
+    yield go.Bar(
+        x=places.astype(np.int16),
+        y=values[places],
+        width=wide,
+        offset=head * wide - BAR_WIDTH / 2,
+        yaxis="y" if kind == "score" else "y2",
+        marker=marker,
+        hovertemplate=f"{sentence}<extra></extra>",
+        showlegend=False,
+        meta={"kind": kind, "head": head, "masked": masked},
+        **words,
+    )
 
 
 def _layout(
     scores: Float[np.ndarray, "head key"] | None,
     weights: Float[np.ndarray, "head key"],
-    names: Sequence[str],
     ticks: Sequence[str],
-    asker: str,
-    query: int,
-    label: str,
-    hidden: Bool[np.ndarray, " key"],
-    theme: Theme,
+    who: str,
+    below: tuple[str, str],
+    keys: _Keys,
     width: int,
-) -> dict[str, Any]:
-    """One or two panels on one axis of keys, titles above each, ticks below, room for the longest label."""
-    n_keys = len(ticks)
+    height: int,
+) -> tuple[dict[str, Any], int]:
+    """One or two panels on one axis of keys, titles above each, ticks below; and how many ticks there are.
+
+    `below` are the heads' legend and the note on the weights, both markup.
+    """
+    n_keys, theme = len(ticks), keys.theme
     n_panels = 1 if scores is None else 2
     shown = tick_indices(n_keys, 0.62 * (width - 60) / 14 if n_keys > 24 else n_keys)
     longest = max(text_width(ticks[i]) for i in shown)
-    rotated = longest + 6 > (width - 60) / max(n_keys, MIN_SLOTS)
+    rotated = longest + 6 > keys.slot
     bottom = 26 + (longest + 6 if rotated else 16)
-    inner = n_panels * (PANEL_HEIGHT + TITLE_SPACE)
-    share = PANEL_HEIGHT / inner
-    axis = {
-        "gridcolor": theme.grid,
-        "zeroline": True,
-        "zerolinecolor": theme.frame,
-        "zerolinewidth": 1,
-        "nticks": 5,
-        "tickfont": {"size": 11, "color": theme.muted},
-        "title": None,
-    }
+    inner = n_panels * (height + TITLE_SPACE)
+    share = height / inner
     finite = weights[np.isfinite(weights)]
     top = next((t for t in _WEIGHT_TOPS if finite.size and finite.max() <= t), 1.0)
-    heads = head_legend(names, theme) if len(weights) > 1 else ""
-    who = f"query {asker.split(' ', 1)[0]} {plain(shorten(label))}"
-    grey = "hatched" if n_keys <= HATCHED_KEYS else "grey"
-    note = f"before the softmax; {grey}: later keys, hidden by the mask" if hidden.any() else "before the softmax"
+    heads, note = below
     titles = [
-        (1.0, f"<b>Scores of {who}</b>", heads or note),
-        (0.49 if n_panels == 2 else 1.0, f"<b>Weights of {who}</b>", heads or "after the softmax, they add up to 1"),
-    ][-n_panels:]
-    score_axis = (
-        {} if scores is None else {"yaxis": {"domain": [0.5, 0.5 + share], "range": _score_range(scores), **axis}}
-    )
-    annotations = [
-        {
-            "xref": "paper",
-            "yref": "paper",
-            "x": 0,
-            "y": at,
-            "xanchor": "left",
-            "yanchor": "top",
-            "align": "left",
-            "showarrow": False,
-            "font": {"size": 13, "color": theme.text},
-            "text": f'{title}<br><span style="font-size:12px;color:{theme.muted}">{below}</span>',
-        }
-        for at, title, below in titles
+        (0.49 if n_panels == 2 else 1.0, f"Weights of {who}", heads or note or "after the softmax, they add up to 1")
     ]
-    return base_layout(theme, zooms=True) | {
+    score_axis = {}
+    if scores is not None:
+        score_axis = {"yaxis": value_axis(theme, domain=[0.5, 0.5 + share], range=_score_range(scores))}
+        titles.insert(0, (1.0, f"Scores of {who}", heads or _masked_note(keys)))
+    layout = base_layout(theme, zooms=True) | {
         "height": round(inner + bottom + 4),
         "margin": {"l": 48, "r": 12, "t": 4, "b": bottom, "pad": 0},
         "barmode": "overlay",
@@ -227,18 +220,23 @@ def _layout(
             "showgrid": False,
             "zeroline": False,
             "anchor": "y2",
-            "title": {"text": "key", "font": {"size": 11, "color": theme.muted}, "standoff": 6},
+            "title": axis_title("key", theme),
         },
         **score_axis,
-        "yaxis2": {"domain": [0, share], "range": [0, top * 1.14], "tickformat": ".0%", **axis},
-        "annotations": annotations,
-        "meta": {"min_width": least_width(len(shown)), "in_view": query},
+        "yaxis2": value_axis(theme, domain=[0, share], range=[0, top * 1.14], tickformat=".0%"),
+        "annotations": [heading(title, words, theme, y=at) for at, title, words in titles],
+        "meta": {"in_view": keys.query},
     }
+    return layout, len(shown)
 
 
-def least_width(n_ticks: int) -> int:
-    """From how many pixels on bars with so many labels below them can be read."""
-    return max(MIN_WIDTH, 60 + TICK_WIDTH * n_ticks)
+def _masked_note(keys: _Keys) -> str:
+    """What the scores are, and how those that the mask hides are drawn."""
+    if not keys.hidden.any():
+        return _("before the softmax")
+    if keys.hatched:
+        return _("before the softmax; hatched: later keys, hidden by the mask")
+    return _("before the softmax; grey: later keys, hidden by the mask")
 
 
 def _score_range(scores: np.ndarray) -> list[float]:

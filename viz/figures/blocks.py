@@ -94,7 +94,8 @@ def block_axis(axis: Axis, block: int) -> Axis:
         f"{start + axis.first}–{end + axis.first}" if end > start else str(start + axis.first)
         for start, end in zip(starts, ends, strict=True)
     )
-    return Axis(axis.title, tuple(axis.ticks[start] for start in starts), names, first=0)
+    numbers = tuple(start + axis.first for start in starts)
+    return Axis(axis.title, tuple(axis.ticks[start] for start in starts), names, names, numbers, first=0)
 
 
 def block_note(block: tuple[int, int]) -> str:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz.figures.data import Table, with_data
-from viz.figures.labels import short_number, shorten, text_width
+from viz.figures.bar_parts import NUMBERS, axis_title, heading, legend, name_axis, overlay, share_axis, value_axis
+from viz.figures.chart import Chart
+from viz.figures.data import Table
+from viz.figures.labels import shorten, text_width
 from viz.figures.look import base_layout
-from viz.figures.next_token import share
+from viz.text.catalogue import _
+from viz.text.numbers import short_number, short_probability
 from viz.text.plotly import plain
 from viz.theme import Theme
 
 _ROW, _TITLE, _BOTTOM = 34, 46, 30
 _RANKED_ROW = 24
+_MIN_WIDTH = 330
 
 
 def next_token_change(
@@ -29,74 +32,67 @@ def next_token_change(
     rest: tuple[float, float],
     position: str,
     theme: Theme,
-    passes: tuple[str, str] = ("before", "after the change"),
-) -> go.Figure:
+    passes: tuple[str, str] | None = None,
+) -> Chart:
     """Next-token probabilities in the unchanged and the changed pass: two bars a token, and two for all others.
 
-    `rest` is what the `n_rest` others have together, before and after; where a bar of theirs is too long for the scale
-    of the named ones, it ends early and says so. `position` names the token read, `passes` the two passes.
+    `rest` is what the `n_rest` others have together, before and after. If a bar of theirs is too long for the scale of
+    the named tokens, it ends early and says so. `position` names the token read as plotly markup, `passes` the passes.
     """
-    others = [f"{n_rest:,} others"] if n_rest else []
+    first, second = passes or (_("before"), _("after the change"))
+    others = [_("{n:,} others").format(n=n_rest)] if n_rest else []
     names = [plain(shorten(label)) for label in labels] + others
+    hover = [f'"{plain(label)}"' for label in labels] + others
+    shares = [[*values.tolist(), together][: len(names)] for values, together in ((before, rest[0]), (after, rest[1]))]
     longest = max(float(before.max()), float(after.max()))
     limit = 1.12 * longest
+    dotted = {"color": theme.compare, "pattern": overlay(".", theme)}
     traces = []
-    for kind, name, values, together in (
-        ("before", passes[0], before, rest[0]),
-        ("after", passes[1], after, rest[1]),
+    for kind, name, values, offset, marker in (
+        ("before", first, shares[0], -0.4, dotted),
+        ("after", second, shares[1], 0.02, {"color": theme.roles["score"]}),
     ):
-        shares = [*values.tolist(), together][: len(names)]
-        beyond = [i >= len(values) and p > limit for i, p in enumerate(shares)]
+        beyond = [i >= len(labels) and p > limit for i, p in enumerate(values)]
         traces.append(
             go.Bar(
                 y=np.arange(len(names)),
-                x=[min(p, limit) if cut else p for p, cut in zip(shares, beyond, strict=True)],
+                x=[min(p, limit) if cut else p for p, cut in zip(values, beyond, strict=True)],
                 width=0.38,
-                offset=-0.4 if kind == "before" else 0.02,
+                offset=offset,
                 orientation="h",
-                marker=_marker(kind, theme),
-                text=[short_share(p) + (" ▸" if cut else "") for p, cut in zip(shares, beyond, strict=True)],
-                textposition="outside",
+                marker=marker,
+                text=[
+                    plain(short_probability(p)) + (" ▸" if cut else "") for p, cut in zip(values, beyond, strict=True)
+                ],
                 textfont={"size": 11, "color": theme.text},
-                cliponaxis=False,
-                constraintext="none",
-                customdata=shares,
-                hovertext=[f'"{plain(label)}"' for label in labels] + others,
+                customdata=values,
+                hovertext=hover,
                 hovertemplate=f"%{{hovertext}} {name}: %{{customdata:.4~%}}<extra></extra>",
                 meta={"kind": kind},
+                **NUMBERS,
             )
         )
     left = min(150.0, max(text_width(name, 13) for name in names) + 12)
-    figure = go.Figure(
-        traces,
-        base_layout(theme)
-        | {
-            "height": _ROW * len(names) + _TITLE + _BOTTOM,
-            "margin": {"l": left, "r": 8, "t": _TITLE, "b": _BOTTOM, "pad": 4},
-            "barmode": "overlay",
-            "xaxis": {
-                "range": [0, 1.32 * longest],
-                "tickformat": ".3~%",
-                **({"tickvals": [0, 0.5, 1]} if longest > 0.5 else {"nticks": 5}),
-                **_value_axis(theme),
-            },
-            "yaxis": _name_axis(names),
-            "annotations": [_title(f"What comes after {position}", _legend(passes, theme), left, theme)],
-            "meta": {"min_width": 330},
-        },
-    )
+    title = _("What comes after {token}").format(token=position)
+    below = legend([(theme.compare, "▦", first), (theme.roles["score"], "■", second)])
+    layout = base_layout(theme) | {
+        "height": _ROW * len(names) + _TITLE + _BOTTOM,
+        "margin": {"l": left, "r": 8, "t": _TITLE, "b": _BOTTOM, "pad": 4},
+        "barmode": "overlay",
+        "xaxis": share_axis(longest, 1.32 * longest, theme),
+        "yaxis": name_axis(names),
+        "annotations": [heading(title, below, theme, left=left, colour=theme.ink("score"))],
+    }
 
-    def data() -> Table:
-        words = [*labels, *others]
-        shares = ([*values.tolist(), together] for values, together in ((before, rest[0]), (after, rest[1])))
-        return Table(("token", "before", "after"), zip(words, *shares, strict=False))
+    def table() -> Table:
+        return Table(("token", "before", "after"), zip([*labels, *others], *shares, strict=True))
 
-    return with_data(figure, data)
+    return Chart(go.Figure(traces, layout), table, _MIN_WIDTH)
 
 
 def ranked_shifts(
     values: Float[np.ndarray, " rank"], *, names: Sequence[str], notes: Sequence[str], chosen: int | None, theme: Theme
-) -> go.Figure:
+) -> Chart:
     """How far heads' patterns moved (Jensen-Shannon distance in bits, 0 to 1), the farthest on top; one is outlined."""
     top = float(values.max()) or 1.0
     bars = go.Bar(
@@ -109,86 +105,20 @@ def ranked_shifts(
             "line": {"color": theme.text, "width": [2 if i == chosen else 0 for i in range(len(values))]},
         },
         text=[f"{short_number(value)}  {plain(note)}" for value, note in zip(values, notes, strict=True)],
-        textposition="outside",
         textfont={"size": 11, "color": theme.text},
-        cliponaxis=False,
-        constraintext="none",
         hovertext=list(names),
-        hovertemplate="%{hovertext}: %{x:.4~g} bits<extra></extra>",
+        hovertemplate=_("%{hovertext}: %{x:.4~g} bits") + "<extra></extra>",
         meta={"ranked": True},
+        **NUMBERS,
     )
-    ticks = [f"<b>{name}</b>" if i == chosen else name for i, name in enumerate(names)]
-    return go.Figure(
-        [bars],
-        base_layout(theme)
-        | {
-            "height": _RANKED_ROW * len(values) + _BOTTOM + 26,
-            "margin": {"l": 64, "r": 8, "t": 4, "b": _BOTTOM + 22, "pad": 4},
-            "xaxis": {
-                "range": [0, 1.5 * top],
-                "nticks": 5,
-                "title": {"text": "bits", "font": {"size": 11, "color": theme.muted}, "standoff": 4},
-                **_value_axis(theme),
-            },
-            "yaxis": _name_axis(ticks),
-            "meta": {"min_width": 330},
-        },
-    )
-
-
-def short_share(probability: float) -> str:
-    """A probability as short as a bar or a cell needs it; hover and data have the exact one."""
-    return share(probability) if probability >= 1e-5 or not probability else "&lt;0.001%"
-
-
-def _marker(kind: str, theme: Theme) -> dict[str, Any]:
-    if kind == "after":
-        return {"color": theme.roles["score"]}
-    dots = {"shape": ".", "size": 5, "solidity": 0.25, "fgcolor": theme.paper, "fillmode": "overlay"}
-    return {"color": theme.compare, "pattern": dots}
-
-
-def _legend(passes: tuple[str, str], theme: Theme) -> str:
-    return (
-        f'<span style="color:{theme.compare}">▦</span> {passes[0]}   '
-        f'<span style="color:{theme.roles["score"]}">■</span> {passes[1]}'
-    )
-
-
-def _value_axis(theme: Theme) -> dict[str, Any]:
-    return {
-        "gridcolor": theme.grid,
-        "zeroline": True,
-        "zerolinecolor": theme.frame,
-        "fixedrange": True,
-        "tickfont": {"size": 11, "color": theme.muted},
+    layout = base_layout(theme) | {
+        "height": _RANKED_ROW * len(values) + _BOTTOM + 26,
+        "margin": {"l": 64, "r": 8, "t": 4, "b": _BOTTOM + 22, "pad": 4},
+        "xaxis": value_axis(theme, range=[0, 1.5 * top], title=axis_title(_("bits"), theme, 4), fixedrange=True),
+        "yaxis": name_axis([f"<b>{name}</b>" if i == chosen else name for i, name in enumerate(names)]),
     }
 
+    def table() -> Table:
+        return Table(("head", "distance, bits", "note"), zip(names, values.tolist(), notes, strict=True))
 
-def _name_axis(names: Sequence[str]) -> dict[str, Any]:
-    return {
-        "range": [len(names) - 0.5, -0.5],
-        "tickvals": list(range(len(names))),
-        "ticktext": list(names),
-        "tickfont": {"size": 13},
-        "showgrid": False,
-        "zeroline": False,
-        "fixedrange": True,
-    }
-
-
-def _title(words: str, below: str, left: float, theme: Theme) -> dict[str, Any]:
-    return {
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "left",
-        "xshift": 4 - left,
-        "yref": "paper",
-        "y": 1,
-        "yanchor": "bottom",
-        "yshift": 4,
-        "align": "left",
-        "showarrow": False,
-        "font": {"size": 14, "color": theme.ink("score")},
-        "text": f'<b>{words}</b><br><span style="font-size:12px;color:{theme.muted}">{below}</span>',
-    }
+    return Chart(go.Figure([bars], layout), table, _MIN_WIDTH)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from viz.figures.data import data_of
+from viz.figures.chart import Chart
+from viz.figures.data import Table
 from viz.figures.look import CONFIG
-from viz.figures.tiles import min_width
 from viz.text.html import as_html
 
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
@@ -47,12 +46,12 @@ p {{ margin: 0 0 1rem; opacity: 0.8; overflow-wrap: anywhere; }}
 """
 
 
-def to_csv(figure: go.Figure) -> bytes:
-    """The figure's numbers as CSV (UTF-8, with the mark that makes spreadsheets read it as such).
+def to_csv(make: Callable[[], Table]) -> bytes:
+    """The table that `make` makes as CSV (UTF-8, with the mark that makes spreadsheets read it as such).
 
     A typed text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay numbers.
     """
-    table = data_of(figure)
+    table = make()
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([_cell(title) for title in table.columns])
@@ -60,25 +59,25 @@ def to_csv(figure: go.Figure) -> bytes:
     return text.getvalue().encode("utf-8-sig", errors="replace")
 
 
-def to_html(figure: go.Figure, *, title: str, note: str, name: str) -> bytes:
+def to_html(chart: Chart, *, title: str, note: str, name: str) -> bytes:
     """The figure on a page of its own, plotly.js inside it: it can be moved, read and zoomed without any network.
 
     `title` and `note` are plain text; `name` is what its own image exports are called.
     """
-    layout = figure.layout
-    chart = figure.to_html(
+    layout = chart.figure.layout
+    drawn = chart.figure.to_html(
         config=chart_config(name), full_html=False, include_plotlyjs=False, default_width="100%", div_id="chart"
     )
     page = _PAGE.format(
         title=as_html(title),
         note=as_html(note),
         width=1240,
-        min_width=min_width(figure),
+        min_width=chart.min_width,
         paper=layout.paper_bgcolor,
         ink=layout.font.color,
         font=as_html(layout.font.family),
         script=get_plotlyjs(),
-        chart=chart,
+        chart=drawn,
     )
     return page.encode("utf-8", errors="replace")
 

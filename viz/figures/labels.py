@@ -10,7 +10,7 @@ import html
 import math
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from viz.text.plotly import plain
 
@@ -23,11 +23,18 @@ _BINARY_STEPS = tuple(2**i for i in range(13))
 
 @dataclass(frozen=True)
 class Axis:
-    """One side of a matrix: what it counts (`title`), the tick text of each position and its name in a hover text."""
+    """One side of a matrix: what it counts (`title`), and how each position is called.
+
+    `ticks` stand beside the matrix and `names` in its hover sentences, both as plotly's markup. Tables have the
+    position's number (counted from `first`, unless `numbers` gives it) and its text in `labels`, exactly as typed;
+    `labels` is empty where positions have no text.
+    """
 
     title: str
     ticks: tuple[str, ...]
     names: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    numbers: tuple[int | None, ...] = ()
     first: int = 1
     """The number shown for index 0: 1 for positions, 0 for dimensions."""
     binary: bool = False
@@ -36,29 +43,49 @@ class Axis:
     def __len__(self) -> int:
         return len(self.ticks)
 
+    def places(self) -> list[tuple[int | None, str]]:
+        """The number and the text of each position, for tables."""
+        numbers = self.numbers or range(self.first, self.first + len(self))
+        return list(zip(numbers, self.labels or ("",) * len(self), strict=True))
 
-def token_axis(title: str, labels: Sequence[str]) -> Axis:
-    """Positions of a text: ticks `9 ·it`, hover names `9 "·it"`; equal tokens keep their own positions."""
-    ticks = tuple(position_label(i, label) for i, label in enumerate(labels))
-    return Axis(title, ticks, tuple(hover_name(i, label) for i, label in enumerate(labels)))
+
+def token_axis(title: str, labels: Sequence[str], positions: Sequence[int] | None = None) -> Axis:
+    """Tokens of a text: ticks `9 ·it`, hover names `9 "·it"`; equal tokens keep their own positions.
+
+    `positions` (from 0) are those of the labels in the text if these are not all of its tokens.
+    """
+    places = list(zip(range(len(labels)) if positions is None else positions, labels, strict=True))
+    return Axis(
+        title,
+        tuple(position_label(at, label) for at, label in places),
+        tuple(hover_name(at, label) for at, label in places),
+        tuple(labels),
+        tuple(int(at) + 1 for at, _ in places),
+    )
 
 
 def part_of(axis: Axis, indices: Iterable[int], title: str | None = None) -> Axis:
-    """The axis with nothing but the places at `indices`, which keep their ticks and names."""
-    chosen = list(indices)
-    ticks, names = (tuple(words[i] for i in chosen) for words in (axis.ticks, axis.names))
-    return Axis(axis.title if title is None else title, ticks, names)
+    """The positions of `axis` at `indices` alone, with their ticks, names, texts and numbers."""
+    chosen, places = list(indices), axis.places()
+    return replace(
+        axis,
+        title=axis.title if title is None else title,
+        ticks=tuple(axis.ticks[i] for i in chosen),
+        names=tuple(axis.names[i] for i in chosen),
+        labels=tuple(axis.labels[i] for i in chosen) if axis.labels else (),
+        numbers=tuple(places[i][0] for i in chosen),
+    )
 
 
-def number_axis(title: str, n: int, *, first: int = 0) -> Axis:
-    """Plain numbers, counted from `first`: the dimensions of a vector."""
-    ticks = tuple(str(i + first) for i in range(n))
-    return Axis(title, ticks, ticks, first, binary=True)
+def number_axis(title: str, n: int, *, binary: bool = True) -> Axis:
+    """Plain numbers, counted from 0: the dimensions of a vector, or layers and heads."""
+    ticks = tuple(str(i) for i in range(n))
+    return Axis(title, ticks, ticks, first=0, binary=binary)
 
 
-def word_axis(title: str, words: Sequence[str]) -> Axis:
-    """Words instead of numbers: the rows of a list of vectors."""
-    return Axis(title, tuple(plain(shorten(word)) for word in words), tuple(plain(word) for word in words))
+def one_row(label: str, tick: str = "") -> Axis:
+    """The single row of a vector called `label`, as typed."""
+    return Axis("", (tick,), (plain(label),), (label,))
 
 
 def shorten(text: str, limit: int = TICK_CHARACTERS) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Float
 
+from viz.figures.chart import Chart
 from viz.figures.labels import number_axis, token_axis
-from viz.figures.panels import ROW_WIDTH, STACK_WIDTH, Panel
+from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
 from viz.theme import Theme
 
@@ -24,15 +24,11 @@ def head_matrices(
     labels: Sequence[str],
     head: str,
     theme: Theme,
-    columns: int = 3,
-    width: int | None = None,
-    numbers: bool = False,
-    click: bool = True,
-) -> go.Figure:
+) -> Chart:
     """One head in three matrices, query rows and key columns: scores, masked scores (-inf where masked), weights.
 
     Both scores share one range symmetric about 0, taken from the unmasked cells and the masked ones alike; weights span
-    0 to 1. `columns=1` stacks them for a narrow page.
+    0 to 1.
     """
     hidden = np.isneginf(masked_scores)
     largest = _largest(scores)
@@ -65,9 +61,7 @@ def head_matrices(
         ),
         weights_panel(pattern, "Weights", labels=labels, note="softmax along each row", hidden=hidden),
     ]
-    return tile_figure(
-        panels, theme=theme, columns=columns, width=width or _width(columns), numbers=numbers, click=click
-    )
+    return tile_figure(panels, theme=theme)
 
 
 def weights_panel(
@@ -100,10 +94,7 @@ def qkv_matrices(
     *,
     labels: Sequence[str],
     theme: Theme,
-    columns: int = 3,
-    width: int | None = None,
-    click: bool = True,
-) -> go.Figure:
+) -> Chart:
     """A head's queries, keys and values, a token a row, in their own colours; each its own range symmetric about 0.
 
     The ranges differ as the three are never compared: keys are often ten times larger than values.
@@ -118,15 +109,9 @@ def qkv_matrices(
         )
     ]
     height = max(2.0, min(22.0, 400 / len(labels)))
-    return tile_figure(
-        panels, theme=theme, columns=columns, width=width or _width(columns), cell_height=height, click=click
-    )
+    return tile_figure(panels, theme=theme, cell_height=height)
 
 
 def _largest(values: np.ndarray) -> float:
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max()) if finite.size and finite.max() > 0 else 1.0
-
-
-def _width(columns: int) -> int:
-    return ROW_WIDTH if columns > 1 else STACK_WIDTH

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Num
 
 from viz.figures.blocks import (
     CROWDED_CELLS,
@@ -24,6 +24,7 @@ from viz.figures.blocks import (
     short_block_note,
     to_blocks,
 )
+from viz.figures.frames import Span
 from viz.figures.labels import Axis, axis_ticks, short_number, text_width
 from viz.figures.scales import value_range
 
@@ -42,7 +43,10 @@ class Panel:
     """One matrix to draw as a tile: `values` (rows, columns) on a theme's `scale`.
 
     `masked` (rows, columns) marks the hidden cells; values that are not finite count as masked too. `hover` and
-    `masked_hover` are sentences: %{y} and %{x} stand for the row's and the column's name, %{value} for the value.
+    `masked_hover` are sentences: %{y} and %{x} stand for the row's and the column's name, %{value} for the value,
+    %{hovertext} for the cell's text in `told` (row by row), %{customdata[i]} for its ith number in `extra`, from 1 on.
+    `outlines` are boxes drawn around cells: where they start and end across and down, in cells of the matrix.
+    Tables call the panel `name`, by default its title.
     """
 
     values: Float[np.ndarray, "rows columns"]
@@ -57,6 +61,10 @@ class Panel:
     masked_text: str = "masked"
     hover: str = "%{y}, %{x}: %{value}"
     masked_hover: str = "masked: %{y}, %{x}"
+    told: Sequence[str] = ()
+    extra: Sequence[Num[np.ndarray, "rows columns"]] = ()
+    outlines: Sequence[tuple[Span, Span]] = ()
+    name: str = ""
 
     def __post_init__(self) -> None:
         shape = (len(self.rows), len(self.columns))
@@ -111,10 +119,53 @@ class Grid:
     compact: bool
     legend_at: tuple[float, ...]
     min_width: int
+    beside: int = 0
+    """Room in pixels to the right of the tiles."""
 
     @property
     def height(self) -> int:
         return round((self.n_rows * self.cell_height) + self.header + TOP + self.bottom)
+
+    @property
+    def across(self) -> tuple[float, float]:
+        """The range of the axis across, in cells."""
+        return -0.5, self.n_columns - 0.5 + self.beside / self.cell_width
+
+    @property
+    def down(self) -> tuple[float, float]:
+        """The range of the axis down, in cells: row 0 is at the top."""
+        return self.n_rows - 0.5, -0.5 - self.header / self.cell_height
+
+    @property
+    def row_height(self) -> float:
+        """The exact height of a row in pixels; the figure's own height is a whole number."""
+        bottom, top = self.down
+        return (self.height - TOP - self.bottom) / (bottom - top)
+
+    def rows(self, first: int = 0) -> Rows:
+        """Where the rows of the upper tiles lie, from the query at `first` on."""
+        tile = self.tiles[0]
+        edge = TOP + (tile.y0 - 0.5 - self.down[1]) * self.row_height
+        return Rows(edge, self.row_height, tile.blocks.block[0], first, tile.n_rows)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where the rows of a figure's matrices lie, in pixels from its upper edge; each stands for `block` queries.
+
+    There are `n` rows. The first is, or starts with, the query at `first` (from 0).
+    """
+
+    top: float
+    height: float
+    block: int
+    first: int
+    n: int
+
+    def edge(self, query: int) -> float | None:
+        """The upper edge of the row of `query`; None if it has none."""
+        row = (query - self.first) // self.block
+        return self.top + row * self.height if 0 <= row < self.n else None
 
 
 def arrange(
@@ -123,7 +174,6 @@ def arrange(
     columns: int | None = None,
     width: int = ROW_WIDTH,
     cell_height: float | None = None,
-    max_cell: float = MAX_CELL,
     compact: bool = False,
 ) -> Grid:
     """Places panels in rows of `columns` tiles (by default all in one row); tiles above each other share labels."""
@@ -147,7 +197,7 @@ def arrange(
     gutters = [0.0] + [24.0 if compact else _gutter(sides[g::across]) for g in range(1, across)]
     titles = [max(_title_width(panel, compact) for panel in panels[g::across]) for g in range(across)]
     room = width - left - RIGHT - sum(gutters)
-    cell = max(0.5, min(max_cell, room / sum(wide), math.inf if compact else MAX_PANEL / max(wide)))
+    cell = max(0.5, min(MAX_CELL, room / sum(wide), math.inf if compact else MAX_PANEL / max(wide)))
     gutter_cells = [math.ceil(gutter / cell) if gutter else 0 for gutter in gutters]
     pitch = [max(n, math.ceil(title / cell)) for n, title in zip(wide, titles, strict=True)]
     starts, x = [], 0
@@ -157,7 +207,7 @@ def arrange(
     n_columns = max(x, int((width - left - RIGHT) / cell))
     cell = (width - left - RIGHT) / n_columns
 
-    tall = cell_height if cell_height is not None else min(cell, max_cell)
+    tall = cell_height if cell_height is not None else min(cell, MAX_CELL)
     tall = max(0.5, min(tall, MAX_PANEL / max(high)))
     header: float = TITLE_LINE + (4 if compact else AXIS_LINE + LEGEND_LINE)
     header += NOTE_LINE if not compact and any(p.note or b.reduced for p, b in zip(panels, blocks, strict=True)) else 0

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz.figures.labels import Axis, number_axis
+from viz.figures.chart import Chart
+from viz.figures.labels import number_axis, one_row
 from viz.figures.panels import ROW_WIDTH, Panel
 from viz.figures.tiles import tile_figure
-from viz.text.plotly import plain
 from viz.theme import Theme
 
 STRIP_HEIGHT = 22
@@ -23,22 +22,17 @@ def vector_strips(
     vectors: Sequence[tuple[str, str, Float[np.ndarray, " size"]]],
     *,
     theme: Theme,
-    columns: int = 1,
     width: int = ROW_WIDTH,
     size_title: str = "dimension",
-    click: bool = True,
-) -> go.Figure:
-    """Vectors `(title, role, values)` one under the other, each with its own range symmetric about 0.
-
-    `click=False` leaves the hover texts out too, for a figure with many thousand cells.
-    """
+) -> Chart:
+    """Vectors `(title, role, values)` one under the other, each with its own range symmetric about 0."""
     framed = max(len(values) for _, _, values in vectors) <= FRAMED_STRIP
     panels = [
         Panel(
             np.asarray(values)[None, :],
             title,
             role,
-            Axis("", ("",), (plain(title),)),
+            one_row(title),
             number_axis(size_title, len(values)),
             hover=f"%{{y}}, {size_title} %{{x}}: %{{value}}",
         )
@@ -47,12 +41,11 @@ def vector_strips(
     return tile_figure(
         panels,
         theme=theme,
-        columns=columns,
+        columns=1,
         width=width,
         cell_height=STRIP_HEIGHT,
         compact=True,
         framed=framed,
-        click=click,
     )
 
 
@@ -64,10 +57,9 @@ def token_strips(
     *,
     token: str,
     theme: Theme,
-    columns: int = 1,
     width: int = ROW_WIDTH,
-) -> go.Figure:
+) -> Chart:
     """A head's query, key, value and output z of one token (its label, `9 ·it`), as strips in their colours."""
     vectors = (("query", "query", q), ("key", "key", k), ("value", "value", v), ("output z", "score", z))
     named = [(f"{word} of {token}", role, values) for word, role, values in vectors]
-    return vector_strips(named, theme=theme, columns=columns, width=width)
+    return vector_strips(named, theme=theme, width=width)

@@ -6,17 +6,18 @@ where it is masked. Panels on different scales share the trace through `scales.c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz.figures.captions import bottom_titles, legend_strips, words
+from viz.figures.chart import Chart, Points
 from viz.figures.clicks import CLOSE_DISTANCE, HOVER_DISTANCE, hidden_axes, hover_layers
-from viz.figures.data import panels_table, with_data
+from viz.figures.data import Table, panels_table
 from viz.figures.frames import frame
 from viz.figures.labels import cell_number, text_width
 from viz.figures.look import CLEAR, base_layout
@@ -33,6 +34,28 @@ NUMBER_ROOM, NUMBER_SIZES = 38, (8, 11)
 """The width in pixels that a cell has for its number at most, and the least and the largest size of its digits."""
 
 
+@runtime_checkable
+class Beside(Protocol):
+    """Something drawn in the room to the right of the tiles, or over them: columns of numbers, bars."""
+
+    @property
+    def room(self) -> int:
+        """The room in pixels that it asks for."""
+        ...
+
+    def least_width(self, grid: Grid) -> int:
+        """The figure's least width in pixels, given the tiles alone."""
+        ...
+
+    def draw(self, grid: Grid, theme: Theme) -> tuple[list[Traced], list[dict[str, Any]]]:
+        """Its traces and its shapes."""
+        ...
+
+
+Traced = tuple[go.Scatter | go.Heatmap, Points | None]
+"""A trace and, if its points answer a click, the cells they stand for."""
+
+
 def tile_figure(
     panels: Sequence[Panel],
     *,
@@ -44,14 +67,21 @@ def tile_figure(
     compact: bool = False,
     framed: bool | None = None,
     click: bool = True,
-) -> go.Figure:
+    min_width: int | None = None,
+    beside: Beside | None = None,
+    table: Callable[[], Table] | None = None,
+) -> Chart:
     """Panels in rows of `columns` tiles; `numbers` writes each value into its cell, `click` lets cells be chosen.
 
     `framed` draws thin lines between the cells (by default where they are few), `compact` saves height: title and
-    legend on one line, no row labels. `width` is the page width in pixels at which cells are square,
-    `min_width(figure)` the least one that stays readable: below it, stack the panels (`columns=1`) or let them scroll.
+    legend on one line, no row labels. `width` is the page width in pixels at which cells are square. Below the chart's
+    least width, which `min_width` overrides, stack the panels (`columns=1`) or let them scroll. `beside` is drawn to
+    the right of the tiles. `table` is by default every cell of every panel.
     """
-    grid = arrange(panels, columns=columns, width=width, cell_height=cell_height, compact=compact)
+    room = 0 if beside is None else beside.room
+    grid = arrange(panels, columns=columns, width=width - room, cell_height=cell_height, compact=compact)
+    least = grid.min_width if beside is None else beside.least_width(grid)
+    grid = replace(grid, beside=room)
     names = list(dict.fromkeys(tile.panel.scale for tile in grid.tiles))
     segments = [names.index(tile.panel.scale) for tile in grid.tiles]
     stops, top = composite_scale(names, theme)
@@ -59,36 +89,29 @@ def tile_figure(
     gap = int(framed if framed is not None else largest <= FRAMED_CELLS)
     shared = {"colorscale": stops, "zmin": 0.0, "zmax": top, "showscale": False, "hoverinfo": "skip"}
     z, text = _heights(grid, segments, top - 1, numbers)
-    cells: dict[str, Any] = {
-        "z": z,
-        "x0": 0,
-        "dx": 1,
-        "y0": 0,
-        "dy": 1,
-        "xgap": gap,
-        "ygap": gap,
-        "meta": {"cells": True},
-    }
-    if numbers:
-        cells |= {"text": text}
+    gaps = {"xgap": gap, "ygap": gap, "text": text} if text else {"xgap": gap, "ygap": gap}
+    cells: dict[str, Any] = {"z": z, "x0": 0, "dx": 1, "y0": 0, "dy": 1, **gaps, "meta": {"cells": True}}
     coloured = shared if numbers or z.size <= EXACT_COLOURS else shared | _in_few_bytes(cells, stops, top)
-    traces: list[Any] = [go.Heatmap(**cells, **coloured), legend_strips(grid, segments, shared)]
     hatch = _hatching(grid, theme)
-    traces += [hatch] if hatch is not None else []
-    traces.append(words(grid, theme))
-    traces += [_numbers(grid, text, theme)] if text else []
+    traces: list[Traced] = [(go.Heatmap(**cells, **coloured), None), (legend_strips(grid, segments, shared), None)]
+    traces += [(hatch, None)] if hatch is not None else []
+    traces.append((words(grid, theme), None))
+    traces += [(_numbers(grid, text, theme), None)] if text else []
     for i, tile in enumerate(grid.tiles):
         traces += hover_layers(tile, i) if click else []
-    figure = go.Figure(traces, _layout(grid, theme, gap, click))
-    limits = [replace(tile.panel, zmin=tile.low, zmax=tile.high) for tile in grid.tiles]
-    figure._parts = limits, partial(tile_figure, theme=theme, columns=columns, width=width)
-    return with_data(figure, lambda: panels_table(panels))
-
-
-def parts_of(figure: go.Figure) -> tuple[list[Panel], Callable[[Sequence[Panel]], go.Figure]]:
-    """The panels of a figure made by `tile_figure`, with the ranges they are drawn in, and what draws others alike."""
-    parts: tuple[list[Panel], Callable[[Sequence[Panel]], go.Figure]] = figure._parts
-    return parts
+    layout = _layout(grid, theme, gap) | (hidden_axes(grid) if click else {})
+    if beside is not None:
+        added, shapes = beside.draw(grid, theme)
+        traces += added
+        layout["shapes"] += shapes
+    return Chart(
+        go.Figure([trace for trace, _ in traces], layout),
+        table or (lambda: panels_table(panels)),
+        min_width or least,
+        grid,
+        {i: points for i, (_, points) in enumerate(traces) if points is not None},
+        partial(tile_figure, theme=theme, columns=columns, width=width - room),
+    )
 
 
 def _in_few_bytes(cells: dict[str, Any], stops: Sequence[Sequence[float | str]], top: float) -> dict[str, Any]:
@@ -193,7 +216,7 @@ def _outlines(masked: np.ndarray) -> list[tuple[list[tuple[int, int]], list[tupl
     return found
 
 
-def _layout(grid: Grid, theme: Theme, gap: int, click: bool) -> dict[str, Any]:
+def _layout(grid: Grid, theme: Theme, gap: int) -> dict[str, Any]:
     """Axes, ticks, frames and sizes."""
     bottom_tiles = {tile.grid_column: tile for tile in grid.tiles}
     left_tiles = [tile for tile in grid.tiles if tile.grid_column == 0]
@@ -206,54 +229,44 @@ def _layout(grid: Grid, theme: Theme, gap: int, click: bool) -> dict[str, Any]:
         "ticks": "",
         "tickfont": {"size": 12, "color": theme.text},
     }
-    frames = [
-        frame(
-            (tile.x0 - 0.5, tile.x0 + tile.n_columns - 0.5),
-            (tile.y0 - 0.5, tile.y0 + tile.n_rows - 0.5),
-            line=theme.frame,
-            fill=theme.frame if gap else CLEAR,
-        )
-        for tile in grid.tiles
-    ]
-    ranges = [-0.5, grid.n_columns - 0.5], [grid.n_rows - 0.5, -0.5 - grid.header / grid.cell_height]
-    layout = base_layout(theme, zooms=len(grid.tiles) == 1) | {
+    return base_layout(theme, zooms=len(grid.tiles) == 1) | {
         "height": grid.height,
         "margin": {"l": grid.left, "r": RIGHT, "t": TOP, "b": grid.bottom, "pad": 0},
         "hoverdistance": CLOSE_DISTANCE if any(tile.blocks.reduced for tile in grid.tiles) else HOVER_DISTANCE,
         "xaxis": {
-            "range": ranges[0],
+            "range": grid.across,
             "tickvals": [at for at, _ in across],
             "ticktext": [tick for _, tick in across],
             "tickangle": -90 if grid.rotated else 0,
             **axis,
         },
         "yaxis": {
-            "range": ranges[1],
+            "range": grid.down,
             "tickvals": [at for at, _ in down],
             "ticktext": [tick for _, tick in down],
             **axis,
         },
-        "shapes": frames,
+        "shapes": [*_frames(grid, theme, gap), *_outlined(grid, theme)],
         "annotations": bottom_titles(grid, theme),
-        "meta": {
-            "min_width": grid.min_width,
-            "tiles": [
-                {
-                    "title": tile.panel.title,
-                    "x0": tile.x0,
-                    "y0": tile.y0,
-                    "rows": tile.n_rows,
-                    "columns": tile.n_columns,
-                    "block": list(tile.blocks.block),
-                    "range": [tile.low, tile.high],
-                }
-                for tile in grid.tiles
-            ],
-        },
     }
-    return layout | (hidden_axes(grid, ranges) if click else {})
 
 
-def min_width(figure: go.Figure) -> int:
-    """The least width in pixels at which a figure made here stays readable."""
-    return int(figure.layout.meta["min_width"])
+def _frames(grid: Grid, theme: Theme, gap: int) -> Iterator[dict[str, Any]]:
+    """A frame around each tile."""
+    for tile in grid.tiles:
+        yield frame(
+            (tile.x0 - 0.5, tile.x0 + tile.n_columns - 0.5),
+            (tile.y0 - 0.5, tile.y0 + tile.n_rows - 0.5),
+            line=theme.frame,
+            fill=theme.frame if gap else CLEAR,
+        )
+
+
+def _outlined(grid: Grid, theme: Theme) -> Iterator[dict[str, Any]]:
+    """The panels' outlines: in a tile drawn in blocks, around the same part of it."""
+    for tile in grid.tiles:
+        high, wide = tile.blocks.block
+        for (left, right), (top, bottom) in tile.panel.outlines:
+            x, y = tile.x0 - 0.5, tile.y0 - 0.5
+            across, down = (x + left / wide, x + right / wide), (y + top / high, y + bottom / high)
+            yield frame(across, down, line=theme.text, width=2, layer="above")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import plotly.graph_objects as go
-
-from viz.figures.clicks import Cell
-from viz.figures.labels import Axis
-from viz.figures.panels import Panel
-from viz.figures.tiles import parts_of
+from viz.figures.chart import Cell, Chart
+from viz.figures.labels import Axis, part_of
+from viz.figures.panels import Panel, Rows
 
 ZOOM_CELLS = 40
 """So many cells a side are shown."""
@@ -17,30 +14,35 @@ ZOOM_CELLS = 40
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a figure's matrices; its first row and column are the `row`th and `column`th (from 0) of the whole."""
+    """A part of a chart's matrices; its first row and column are the `row`th and `column`th (from 0) of the whole."""
 
-    figure: go.Figure
-    row: int
-    column: int
+    chart: Chart
+    row: int = 0
+    column: int = 0
+
+    @property
+    def rows(self) -> Rows | None:
+        """Where the rows of the part's matrices lie."""
+        return None if self.chart.grid is None else self.chart.grid.rows(self.row)
 
     def whole(self, cell: Cell) -> Cell:
         """A cell of the part as a cell of the whole."""
         return replace(cell, row=cell.row + self.row, column=cell.column + self.column)
 
 
-def is_reduced(figure: go.Figure) -> bool:
-    """Whether a figure of tiles shows any of its matrices in blocks."""
-    return any(tuple(tile["block"]) != (1, 1) for tile in figure.layout.meta["tiles"])
+def zoomed(chart: Chart, cell: Cell) -> Part:
+    """The cells around `cell` in every matrix of `chart`, each with its exact value.
 
-
-def zoomed(figure: go.Figure, cell: Cell) -> Part:
-    """The cells around `cell` in every matrix of a figure made by `tile_figure`, each with its exact value."""
-    panels, draw = parts_of(figure)
+    A chart that has no matrices is a ValueError.
+    """
+    if chart.grid is None or chart.alike is None:
+        raise ValueError("only a chart of matrices has parts")
+    panels = [replace(tile.panel, zmin=tile.low, zmax=tile.high) for tile in chart.grid.tiles]
     rows, columns = (
         _around(at, max(len(getattr(panel, side)) for panel in panels))
         for at, side in ((cell.row, "rows"), (cell.column, "columns"))
     )
-    return Part(draw([_cut(panel, rows, columns) for panel in panels]), rows.start, columns.start)
+    return Part(chart.alike([_cut(panel, rows, columns) for panel in panels]), rows.start, columns.start)
 
 
 def _around(at: int, n: int) -> range:
@@ -49,17 +51,20 @@ def _around(at: int, n: int) -> range:
 
 
 def _cut(panel: Panel, rows: range, columns: range) -> Panel:
-    """The panel's part; its range of colours stays that of the whole."""
+    """The panel's part. Its colours keep the range of the whole; texts and outlines of single cells are left out."""
     down, across = (slice(part.start, part.stop) for part in (rows, columns))
     return replace(
         panel,
         values=panel.values[down, across],
         masked=None if panel.masked is None else panel.masked[down, across],
-        rows=_cut_axis(panel.rows, down),
-        columns=_cut_axis(panel.columns, across),
+        rows=_cut_axis(panel.rows, rows),
+        columns=_cut_axis(panel.columns, columns),
         note=f"rows {rows.start + 1}–{rows.stop}, columns {columns.start + 1}–{columns.stop}",
+        told=(),
+        extra=[matrix[down, across] for matrix in panel.extra],
+        outlines=(),
     )
 
 
-def _cut_axis(axis: Axis, part: slice) -> Axis:
-    return replace(axis, ticks=axis.ticks[part], names=axis.names[part], first=axis.first + part.start)
+def _cut_axis(axis: Axis, part: range) -> Axis:
+    return replace(part_of(axis, range(len(axis))[part.start : part.stop]), first=axis.first + part.start)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from viz.components.picture_buttons import picture_buttons
 from viz.components.plot import OnClick, plot
+from viz.figures.chart import Chart
 from viz.figures.export import file_name, to_csv, to_html
 from viz.figures.look import CONFIG
-from viz.figures.tiles import min_width
 from viz.state.focus import Head, head_name
 from viz.state.session import get_focus
 from viz.text.catalogue import _
@@ -22,7 +21,7 @@ _CONFIG = CONFIG | {"modeBarButtonsToRemove": ["toImage"]}  # the menu below sav
 
 
 def chart(
-    figure: go.Figure, *, key: str, alt: str, heads: Sequence[Head] | None = None, on_click: OnClick | None = None
+    drawn: Chart, *, key: str, alt: str, heads: Sequence[Head] | None = None, on_click: OnClick | None = None
 ) -> None:
     """Draw a figure and a small menu to save it. On a screen that is too narrow the figure scrolls inside its frame.
 
@@ -30,17 +29,17 @@ def chart(
     """
     name = file_name(key, [head_name(head) for head in ([get_focus().head] if heads is None else heads)])
     plot(
-        figure.to_json(validate=False),
+        drawn.figure.to_json(validate=False),
         key=key,
         alt=alt,
         config=_CONFIG,
-        min_width=min_width(figure),
+        min_width=drawn.min_width,
         on_click=on_click,
     )
-    _save_menu(figure, key, alt, name)
+    _save_menu(drawn, key, alt, name)
 
 
-def _save_menu(figure: go.Figure, key: str, alt: str, name: str) -> None:
+def _save_menu(drawn: Chart, key: str, alt: str, name: str) -> None:
     """Offer the chart as a picture, as its numbers and as a page, each made only when it is asked for.
 
     Opening the menu draws the chart's surroundings again. A fragment of its own would be quicker, but Streamlit would
@@ -57,11 +56,11 @@ def _save_menu(figure: go.Figure, key: str, alt: str, name: str) -> None:
         return
     focus = get_focus()
     note = _("Headlight, {model}, “{text}”", model=focus.model, text=focus.text)
-    page = partial(to_html, figure, title=alt, note=note, name=name)
+    page = partial(to_html, drawn, title=alt, note=note, name=name)
     with menu:
         with st.container(horizontal=True, gap="xsmall", key=f"save_row_{key}"):
             picture_buttons(key, name=name, key=f"picture_{key}")
-            for label, data, mime in (("CSV", partial(to_csv, figure), "text/csv"), ("HTML", page, "text/html")):
+            for label, data, mime in (("CSV", partial(to_csv, drawn.table), "text/csv"), ("HTML", page, "text/html")):
                 st.download_button(
                     label,
                     data=data,

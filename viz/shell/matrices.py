@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
 import streamlit as st
 
-from viz.figures.clicks import Cell, cell_at
-from viz.figures.difference import Rows, distance_cell
-from viz.figures.zoom import Part, is_reduced, zoomed
+from viz.figures.chart import Cell, Chart
+from viz.figures.panels import Rows
+from viz.figures.zoom import Part, zoomed
 from viz.shell.charts import chart
 from viz.shell.say import say
 from viz.state.focus import Head
@@ -21,6 +20,7 @@ from viz.state.session import get_focus, set_focus
 from viz.state.view import View
 from viz.text.catalogue import _
 from viz.text.markdown import as_text
+from viz.text.numbers import short_number
 from viz.theme import Theme
 
 
@@ -34,7 +34,7 @@ class _Named:
 
 
 def matrices(
-    figure: go.Figure,
+    whole: Chart,
     *,
     key: str,
     alt: str,
@@ -52,14 +52,14 @@ def matrices(
     of, memory = (key, text, *heads), f"{key}_around"
     named: _Named | None = st.session_state.get("named_cell")
     around: tuple[Hashable, Cell] | None = st.session_state.get(memory)
-    near = around[1] if around is not None and around[0] == text and is_reduced(figure) else None
-    part = Part(figure, 0, 0) if near is None else zoomed(figure, near)
+    near = around[1] if around is not None and around[0] == text and whole.is_reduced else None
+    part = Part(whole) if near is None else zoomed(whole, near)
 
     def position(index: int) -> int:
         return index if positions is None else int(positions[index])
 
     def clicked(curve: int, point: int) -> None:
-        found = cell_at(part.figure, curve, point) or distance_cell(part.figure, curve, point)
+        found = part.chart.cell_at(curve, point)
         if found is not None:
             cell = part.whole(found)
             query = position(cell.row)
@@ -76,7 +76,7 @@ def matrices(
             on_click=lambda: st.session_state.pop(memory, None),
         )
     chart(
-        part.figure,
+        part.chart,
         key=key if near is None else f"{key}_part",
         alt=alt if near is None else _("{chart}: a part", chart=alt),
         heads=heads,
@@ -93,7 +93,7 @@ def matrices(
     else:
         st.caption(
             _("Click a cell to choose its query token, and to see the cells around it one by one.")
-            if is_reduced(part.figure)
+            if part.chart.is_reduced
             else _("Click a cell to choose its query token.")
         )
     return part
@@ -104,8 +104,8 @@ def weight_and_score(view: View, head: Head) -> Callable[[Cell], str]:
 
     def shares(cell: Cell) -> str:
         at = cell.row, cell.column
-        weight, score = view.trace.pattern(*head)[at], view.trace.attn_scores(*head)[at]
-        return _("{weight:.3g} (score {score:.3g})", weight=weight, score=score)
+        weight, score = (float(values[at]) for values in (view.trace.pattern(*head), view.trace.attn_scores(*head)))
+        return _("{weight} (score {score})", weight=short_number(weight), score=short_number(score))
 
     return shares
 

@@ -1,4 +1,4 @@
-"""Arrays as a head makes them, and the way to read them back out of a figure."""
+"""Arrays as a head makes them, and the way to read them back out of a chart."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
+
+from viz.figures.chart import Chart
+from viz.figures.panels import Tile
 
 
 @dataclass(frozen=True)
@@ -30,39 +33,42 @@ def head_of(scores: np.ndarray, labels: list[str] | None = None) -> Head:
     return Head(scores, masked, weights / weights.sum(axis=1, keepdims=True), words)
 
 
-def cells(figure: go.Figure) -> go.Heatmap:
+def cells(chart: Chart) -> go.Heatmap:
     """The one heatmap trace that holds all panels."""
-    found = [trace for trace in figure.data if (trace.meta or {}).get("cells")]
+    found = [trace for trace in chart.figure.data if (trace.meta or {}).get("cells")]
     assert len(found) == 1
     return found[0]
 
 
-def values_of(figure: go.Figure, panel: int) -> np.ndarray:
+def values_of(chart: Chart, panel: int) -> np.ndarray:
     """A panel's exact values as its hover layer carries them; NaN where masked."""
-    tile = figure.layout.meta["tiles"][panel]
-    values = np.full((tile["rows"], tile["columns"]), np.nan)
-    for trace in hover_traces(figure, panel):
+    tile = chart.grid.tiles[panel]
+    values = np.full((tile.n_rows, tile.n_columns), np.nan)
+    for trace in hover_traces(chart, panel):
         if not trace.meta["masked"]:
             data = np.asarray(trace.customdata)
-            rows, columns = (np.rint(at).astype(int) - tile[start] for at, start in ((trace.y, "y0"), (trace.x, "x0")))
+            rows, columns = (np.rint(at).astype(int) - start for at, start in ((trace.y, tile.y0), (trace.x, tile.x0)))
             values[rows, columns] = data if data.ndim == 1 else data[:, 0]
     return values
 
 
-def hover_traces(figure: go.Figure, panel: int) -> list[go.Scatter]:
-    return [trace for trace in figure.data if (trace.meta or {}).get("panel") == panel]
+def hover_traces(chart: Chart, panel: int) -> list[go.Scatter]:
+    return [trace for trace in chart.figure.data if (trace.meta or {}).get("panel") == panel]
 
 
-def hover_text(figure: go.Figure, panel: int, row: int, column: int) -> str:
+def hover_text(chart: Chart, panel: int, row: int, column: int) -> str:
     """The hover sentence of a cell of the drawing as the browser puts it together (numbers to four digits)."""
-    tile = figure.layout.meta["tiles"][panel]
-    x, y = tile["x0"] + column, tile["y0"] + row
-    for trace in hover_traces(figure, panel):
+    tile = chart.grid.tiles[panel]
+    x, y = tile.x0 + column, tile.y0 + row
+    for trace in hover_traces(chart, panel):
         at = np.flatnonzero((np.rint(trace.x) == x) & (np.rint(trace.y) == y))
         if not at.size:
             continue
         text = trace.hovertemplate.removesuffix("<extra></extra>")
-        for letter, axis, places in (("x", figure.layout.xaxis2, trace.x), ("y", figure.layout.yaxis2, trace.y)):
+        for letter, axis, places in (
+            ("x", chart.figure.layout.xaxis2, trace.x),
+            ("y", chart.figure.layout.yaxis2, trace.y),
+        ):
             nearest = int(np.abs(np.asarray(axis.tickvals) - places[at[0]]).argmin())
             assert abs(axis.tickvals[nearest] - places[at[0]]) < 1e-3
             text = text.replace(f"%{{{letter}}}", axis.ticktext[nearest])
@@ -75,3 +81,8 @@ def hover_text(figure: go.Figure, panel: int, row: int, column: int) -> str:
                 text = text.replace(f"%{{customdata[{i}]}}", f"{data[i]:g}")
         return text
     raise AssertionError(f"no point over panel {panel}, row {row}, column {column}")
+
+
+def range_of(tile: Tile) -> list[float]:
+    """The least and the largest value of a tile's colours."""
+    return [tile.low, tile.high]

@@ -12,9 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plotly import graph_objects as go
 
+from model.logits.sampling import Shortlist
+from model.steps.three_steps import Scoring, Summing
 from tests.viz.figures.samples import head
 from viz.figures.bars import token_bars
-from viz.figures.data import Table, with_data
+from viz.figures.change import ranked_shifts
+from viz.figures.chart import Chart
+from viz.figures.data import Table
+from viz.figures.difference import pattern_difference
 from viz.figures.export import chart_config, file_name, to_csv, to_html
 from viz.figures.matrices import head_matrices, qkv_matrices
 from viz.figures.next_token import next_token_bars
@@ -22,8 +27,10 @@ from viz.figures.strips import token_strips
 from viz.pages.block.figure_strips import Strip, block_strips
 from viz.pages.block.figure_weight import gelu_curve
 from viz.pages.generation.figures import cache_stack
+from viz.pages.lens.figure_contributions import head_contributions
+from viz.pages.mask.figures import training_examples
 from viz.pages.three_steps.figure_map import steps_map
-from viz.pages.three_steps.figure_steps import created_vectors, score_table, value_table
+from viz.pages.three_steps.figure_steps import created_vectors, path_vectors, score_table, value_table
 from viz.pages.weights.figure_stack import stack_diagram
 from viz.theme import DARK, LIGHT
 
@@ -31,8 +38,8 @@ RANDOM = np.random.default_rng(0)
 FORMULAS = "=+-@\t\r＝＋－＠"
 
 
-def rows_of(figure: go.Figure) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(to_csv(figure).decode("utf-8-sig"), newline="")))
+def rows_of(chart: Chart) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(to_csv(chart.table).decode("utf-8-sig"), newline="")))
 
 
 def column(rows: list[dict[str, str]], name: str) -> np.ndarray:
@@ -82,7 +89,7 @@ def test_every_number_of_a_matrix_that_is_drawn_in_blocks() -> None:
 @given(st.text(st.characters(codec="utf-8"), max_size=6))
 def test_no_text_becomes_a_formula_and_numbers_stay_numbers(text: str) -> None:
     rows = [(text, np.float32(-0.1), -1e-9, None)]
-    written = rows_of(with_data(go.Figure(), lambda: Table(("=title", "a", "b", "c"), rows)))[0]
+    written = rows_of(Chart(go.Figure(), lambda: Table(("=title", "a", "b", "c"), rows), 300))[0]
     assert list(written.values()) == [f"'{text}" if text.startswith(tuple(FORMULAS)) else text, "-0.1", "-1e-09", ""]
     assert next(iter(written)) == "'=title"
 
@@ -118,8 +125,8 @@ def test_the_three_steps() -> None:
     masked, labels = np.arange(n) > 2, ["a", "b", "a", "c"]
     weights = np.array([0.2, 0.3, 0.5, 0], np.float32)
     sums = (q * k).sum(1)
-    shared = {"masked": masked, "labels": labels, "theme": LIGHT}
-    rows = rows_of(score_table(q, k, q * k, sums, sums / 2, weights, query=2, divisor="2", **shared))
+    shared, scoring = {"labels": labels, "theme": LIGHT}, Scoring(q * k, sums, sums / 2, masked, weights)
+    rows = rows_of(score_table(q, k, scoring, query=2, divisor="2", **shared))
     assert [(row["key"], row["key label"], row["dimension"]) for row in rows[d : d + 2]] == [
         ("2", "b", "0"),
         ("2", "b", "1"),
@@ -127,7 +134,7 @@ def test_the_three_steps() -> None:
     np.testing.assert_array_equal(column(rows, "q × k").reshape(n, d), q * k)
     np.testing.assert_array_equal(column(rows, "scaled")[::d], sums / 2)
     assert [row["masked"] for row in rows[::d]] == ["no", "no", "no", "yes"]
-    rows = rows_of(value_table(k, weights, weights[:, None] * k, z, z, token="3 a", **shared))
+    rows = rows_of(value_table(k, scoring, Summing(weights[:, None] * k, z), z, token="3 a", **shared))
     np.testing.assert_array_equal(column(rows, "weight × value").reshape(n, d), weights[:, None] * k)
     np.testing.assert_array_equal(column(rows, "sum z")[:d], z)
     vectors = {"x": numbers(n, 40), "query": k, "key": k, "value": k, "z": k}
@@ -138,35 +145,66 @@ def test_the_three_steps() -> None:
 
 def test_next_tokens_and_the_cache() -> None:
     own = np.array([0.5, 0.25])
-    figure = next_token_bars(
-        own, own, np.array([1.0, 0.0]), np.array([True, False]), labels=["=a", "b"], logits=2 * own,
-        chosen=0, actual=None, n_rest=9, rest=(0.25, 0.0, 0.25), after="1 a", theme=LIGHT,
+    chart = next_token_bars(
+        Shortlist(np.array([7, 8]), own, own, np.array([1.0, 0.0]), np.array([True, False]), 9, 0.25, 0.0, 0.25),
+        labels=["=a", "b"], logits=2 * own, chosen=0, actual=None, after="1 a", theme=LIGHT,
     )  # fmt: skip
-    rows = rows_of(figure)
+    rows = rows_of(chart)
     assert [row["token"] for row in rows] == ["'=a", "b", "all others"]
     assert [row["kept"] for row in rows] == ["yes", "no", ""]
     np.testing.assert_array_equal(column(rows, "own probability"), [0.5, 0.25, 0.25])
     k, v = numbers(2, 3, 4), numbers(2, 3, 4)
     stack = cache_stack(numbers(2, 4), k, v, labels=["a", "b", "c"], position=2, head=1, predicted="d", theme=LIGHT)
-    rows = [row for row in rows_of(stack) if row["x label"] == 'key of 2 "b", from the cache']
-    np.testing.assert_array_equal(column(rows, "value"), k[:, 1].ravel())
-    assert rows[0]["y label"] == "layer 0, head 1, dimension 0"
+    for vector, expected in (("key", k[:, 1]), ("value", v[:, 1])):
+        rows = [row for row in rows_of(stack) if (row["token"], row["vector"]) == ("2", vector)]
+        np.testing.assert_array_equal(column(rows, "value"), expected.ravel())
+        assert [(row["layer"], row["token label"], row["dimension"]) for row in rows[3:5]] == [
+            ("0", "b", "3"),
+            ("1", "b", "0"),
+        ]
 
 
-def test_a_figure_that_says_nothing_gives_what_it_draws() -> None:
+def test_charts_without_matrices_have_their_numbers_too() -> None:
     before = numbers(7)
     rows = rows_of(gelu_curve(before, before / 2, theme=LIGHT))
-    np.testing.assert_array_equal(column(rows, "x"), before)
-    np.testing.assert_array_equal(column(rows, "y"), before / 2)
+    np.testing.assert_array_equal(column(rows, "before"), before)
+    np.testing.assert_array_equal(column(rows, "after"), before / 2)
     shapes = dict.fromkeys(("wte.weight", "wpe.weight", "attn.c_attn.weight", "attn.c_proj.weight"), (4, 4))
-    shapes |= dict.fromkeys(("mlp.c_fc.weight", "mlp.c_proj.weight"), (4, 4))
-    assert "wte: tokens" in [row["text"] for row in rows_of(stack_diagram(shapes, n_layers=1, layer=0, theme=LIGHT))]
+    shapes |= dict.fromkeys(("mlp.c_fc.weight", "mlp.c_proj.weight"), (4, 16))
+    rows = rows_of(stack_diagram(shapes, n_layers=1, layer=0, theme=LIGHT))
+    assert {row["tensor"]: row["shape"] for row in rows} == {
+        name: f"{shape[0]} × {shape[1]}" for name, shape in shapes.items()
+    }
+    rows = rows_of(training_examples(["a", "<b>", "=c"], theme=LIGHT))
+    assert [(row["last token read"], row["its label"]) for row in rows] == [("a", "<b>"), ("<b>", "'=c"), ("'=c", "")]
+    shifts = ranked_shifts(np.array([0.4, 0.1]), names=["L3H7", "L2H0"], notes=["x", ""], chosen=None, theme=LIGHT)
+    assert [(row["head"], row["distance, bits"]) for row in rows_of(shifts)] == [("L3H7", "0.4"), ("L2H0", "0.1")]
+
+
+@pytest.mark.parametrize("label", ["<b>" + "x" * 60 + "&amp;</b> %{y}", "0" * 50, '9 "a"', "a<br>b"])
+def test_a_long_token_with_markup_in_it_is_written_exactly(label: str) -> None:
+    h = head(2, labels=[label, "a"])
+    charts = [
+        head_matrices(h.scores, h.masked, h.pattern, labels=h.labels, head="L0H0", theme=LIGHT),
+        token_bars(h.scores[1], h.pattern[1], labels=h.labels, query=1, theme=LIGHT),
+        pattern_difference(h.pattern, h.pattern, np.zeros(2), names=("a", "b"), labels=h.labels, theme=LIGHT),
+        qkv_matrices(h.scores, h.scores, h.scores, labels=h.labels, theme=LIGHT),
+        path_vectors(h.scores, h.scores, h.scores, h.scores, labels=h.labels, theme=LIGHT),
+    ]
+    for chart in charts:
+        rows = rows_of(chart)
+        titles = [title for title in rows[0] if title.endswith(" label")]
+        assert titles
+        for title in titles:
+            assert {row[title] for row in rows if row[title]} == {label, "a"}, title
+    named = head_contributions(np.zeros((1, 1)), token=label, theme=LIGHT)
+    assert list(rows_of(named)[0])[-1] == f'Heads, to the logit of "{label}"'
 
 
 def test_the_page_needs_no_network_and_keeps_typed_text_as_text() -> None:
     h = head(2, labels=["</script><img src=x>", "a"])
-    figure = head_matrices(h.scores, h.masked, h.pattern, labels=h.labels, head="L0H0", theme=DARK)
-    page = to_html(figure, title="Weights of <b>", note="“</p><script>”", name="headlight-x").decode()
+    chart = head_matrices(h.scores, h.masked, h.pattern, labels=h.labels, head="L0H0", theme=DARK)
+    page = to_html(chart, title="Weights of <b>", note="“</p><script>”", name="headlight-x").decode()
     outside = re.sub(r"<script[^>]*>.*?</script>", "", page, flags=re.DOTALL)
     assert "<title>Weights of &lt;b&gt;</title>" in outside
     assert "“&lt;/p&gt;&lt;script&gt;”" in outside
@@ -180,9 +218,8 @@ def test_the_page_needs_no_network_and_keeps_typed_text_as_text() -> None:
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_a_saved_picture_has_the_pages_ground(theme) -> None:
     h = head(2)
-    assert head_matrices(h.scores, h.masked, h.pattern, labels=h.labels, head="", theme=theme).layout.paper_bgcolor == (
-        theme.paper
-    )
+    chart = head_matrices(h.scores, h.masked, h.pattern, labels=h.labels, head="", theme=theme)
+    assert chart.figure.layout.paper_bgcolor == theme.paper
 
 
 def test_names_of_files() -> None:

@@ -1,4 +1,4 @@
-"""The frame primitive: where its line runs, and that every figure that frames something does it with this one."""
+"""The frame primitive: where its line runs, and that every chart that frames something does it with this one."""
 
 from __future__ import annotations
 

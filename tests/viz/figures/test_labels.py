@@ -5,10 +5,9 @@ import itertools
 import pytest
 
 from viz.figures.labels import (
-    cell_number,
     number_axis,
+    part_of,
     position_label,
-    short_number,
     shorten,
     text_width,
     tick_indices,
@@ -50,12 +49,18 @@ def test_thinned_ticks_are_round():
     assert tick_indices(15, 15) == list(range(15))
 
 
-def test_numbers():
-    assert short_number(-3.14159) == "−3.14"
-    assert cell_number(0.421) == "0.42"
-    assert [cell_number(x) for x in (99.994, -99.996, -118.4, 99_999)] == ["99.99", "−100", "−118", "99999"]
-    assert [cell_number(x) for x in (-0.004, 0.004, -0.006)] == ["0.00", "0.00", "−0.01"]
-    assert cell_number(-1e10) == "−1e+10"
+def test_numbers_of_an_axis_and_the_width_of_words():
     assert number_axis("dimension", 3).ticks == ("0", "1", "2")
     assert text_width("&lt;") == text_width("<")
     assert text_width("漢字") > text_width("ab")
+
+
+def test_a_part_of_an_axis_keeps_its_numbers_and_texts():
+    axis = token_axis("key", ["a", "<b>" * 20, "c"])
+    part = part_of(axis, [1, 2], "row")
+    assert part.places() == [(2, "<b>" * 20), (3, "c")]  # as typed, and whole
+    assert part.ticks == axis.ticks[1:]
+    assert part.names == axis.names[1:]
+    assert part_of(number_axis("dimension", 9), [4, 8]).places() == [(4, ""), (8, "")]
+    assert token_axis("query", ["x", "y"], positions=[4, 9]).places() == [(5, "x"), (10, "y")]
+    assert token_axis("query", ["x", "y"], positions=[4, 9]).ticks == ("5 x", "10 y")

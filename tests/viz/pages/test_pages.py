@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.files.checkpoint import EMBEDDED, load_model
 from model.trace.trace import run_trace
-from tests.viz.decode import charts, panel_values, strip_data
+from tests.viz.decode import charts, panel_range, panel_values, strip_data
 from tests.viz.navigation import go_to
 from viz.state.examples import EXAMPLES
 
@@ -74,8 +74,8 @@ def test_two_heads_side_by_side(open_app: OpenApp) -> None:
         values = panel_values(drawn, panel)
         visible = ~np.isnan(values)
         np.testing.assert_allclose(values[visible], trace.pattern(*head)[visible], atol=1e-5)
-    ranges = [tile["range"] for tile in drawn["layout"]["meta"]["tiles"]]
-    assert ranges[0] == ranges[1] == [0.0, 1.0]
+    for panel in (0, 1):
+        assert panel_range(drawn, panel) == pytest.approx((0, 1), abs=1e-5)
     assert strip_data(app)["heads"] == ["L0H1", "L2H3"]
     assert strip_data(app)["command"]["query"] == 3
 

@@ -14,8 +14,9 @@ from model.heads.sinks import hide_first_token, is_sink
 from model.text.token_label import token_label
 from model.text.words import RULE, Words, group_pattern, group_words
 from viz.components.token_strip import StripHead, chosen_query, token_strip
-from viz.figures.clicks import Cell, cell_at
-from viz.pages.attention.figures import share_bars, share_matrix
+from viz.figures.bars import token_bars
+from viz.figures.chart import Cell
+from viz.pages.attention.figures import share_matrix
 from viz.shell.charts import chart
 from viz.shell.say import say
 from viz.shell.shell import strip_revision, theme
@@ -197,15 +198,17 @@ def reading_strip(reading: Reading, pattern: Float[np.ndarray, "query key"]) -> 
 def reading_bars(reading: Reading, pattern: Float[np.ndarray, "query key"], query: int, *, width: int) -> None:
     """The weights of the place that the chosen token is in."""
     place = reading.place_of(query)
-    figure = share_bars(
+    figure = token_bars(
+        None,
         pattern[place],
         labels=reading.labels,
         query=place,
         note=reading.note,
         theme=theme(),
         unit=reading.unit,
-        hidden=hidden_cells(pattern)[place],
+        masked=hidden_cells(pattern)[place],
         width=width,
+        height=180,
     )
     chart(
         figure,
@@ -232,7 +235,7 @@ def reading_matrix(reading: Reading) -> None:
     named = kept[1] if kept and kept[0] == here else None
 
     def clicked(curve: int, point: int) -> None:
-        if (cell := cell_at(figure, curve, point)) is not None:
+        if (cell := figure.cell_at(curve, point)) is not None:
             st.session_state.named_share = (here, cell)
             set_focus(get_focus().with_query(reading.token_at(cell.row)))
 

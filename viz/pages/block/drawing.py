@@ -164,19 +164,7 @@ def _score(scene: Scene) -> Vectors:
 
 def _sum(scene: Scene) -> Vectors:
     table, labels, z = table_of(scene), scene.view.labels, scene.steps.z[scene.head]
-    figure = sum_of_values(
-        table.values,
-        table.weights,
-        table.weighted,
-        keys=table.keys,
-        n_rest=table.n_rest,
-        rest_weight=table.rest_weight,
-        rest=table.rest,
-        total=table.total,
-        z=z,
-        labels=labels,
-        theme=theme(),
-    )
+    figure = sum_of_values(table, z=z, labels=labels, theme=theme())
     chart(figure, key="block_sum", alt=_("Value vectors, weights, weighted values, and their sum"))
     tokens = [position_label(int(i), labels[i]) for i in table.keys]
     weights = [f"{weight:.4g}" for weight in table.weights]

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from viz.figures.blocks import MAX_CELLS, strongest
-from viz.figures.data import Table, numbers, with_data
-from viz.figures.frames import frame
-from viz.figures.labels import Axis, number_axis, part_of, token_axis
+from viz.figures.chart import Chart
+from viz.figures.data import Table, numbers
+from viz.figures.frames import Span
+from viz.figures.labels import Axis, number_axis, one_row, part_of, token_axis
 from viz.figures.panels import Panel
 from viz.figures.strips import STRIP_HEIGHT
 from viz.figures.tiles import tile_figure
+from viz.text.catalogue import _
+from viz.text.numbers import weight_text
 from viz.text.plotly import plain
 from viz.theme import Theme
+
+if TYPE_CHECKING:
+    from model.steps.block import SumTable
 
 LONGEST_ROW = 256
 """Up to this many cells a vector is one row of its figure; a longer one is laid out in rows of equal length."""
@@ -48,7 +54,7 @@ def block_strips(
     columns: int = 1,
     width: int = WIDTH,
     mark: tuple[int, int] | None = None,
-) -> go.Figure:
+) -> Chart:
     """Vectors one under the other, `columns` side by side, a cell for every `per_cell` numbers.
 
     A cell of several numbers shows the one farthest from 0. `shared` gives all strips one range, else each has its own;
@@ -74,11 +80,13 @@ def block_strips(
             + ("strongest of %{hovertext}" if zoomed_out else "number %{hovertext}")
             + ": %{value}",
             masked_hover="no number here: the vector has ended",
+            told=_blocks_told(starts),
+            outlines=[] if mark is None or zoomed_out else list(_pieces(*mark, len(strip.values), values.shape[1])),
         )
-        for strip, values in zip(strips, rows, strict=True)
+        for strip, values, (_, starts) in zip(strips, rows, cells, strict=True)
     ]
     most = max(row.shape[1] for row in rows)
-    figure = tile_figure(
+    return tile_figure(
         panels,
         theme=theme,
         columns=columns,
@@ -87,16 +95,14 @@ def block_strips(
         compact=True,
         framed=most <= 128 // columns,
         numbers=zoomed_out and most * columns <= NUMBERED_CELLS,
+        table=lambda: _table(strips, cells),
     )
-    for trace in figure.data:
-        if "panel" in (trace.meta or {}) and not trace.meta["masked"]:
-            starts = cells[trace.meta["panel"]][1]
-            ends = [(start, stop - 1) for start, stop in pairwise(starts.tolist())]
-            trace.hovertext = [str(start) if start == end else f"{start}–{end}" for start, end in ends]
-    if mark is not None and not zoomed_out:
-        for panel in range(len(panels)):
-            _outline(figure, panel, *mark, theme)
-    return with_data(figure, lambda: _table(strips, cells))
+
+
+def _blocks_told(starts: Int[np.ndarray, " cell_plus_1"]) -> list[str]:
+    """The numbers that each cell stands for: `7`, or `64–127`."""
+    ends = ((start, stop - 1) for start, stop in pairwise(starts.tolist()))
+    return [str(start) if start == end else f"{start}–{end}" for start, end in ends]
 
 
 def _table(
@@ -117,8 +123,7 @@ def head_rows(
     *,
     head: int,
     theme: Theme,
-    width: int = TABLE_WIDTH,
-) -> go.Figure:
+) -> Chart:
     """Long vectors `(title, scale, values)` cut into heads, a head a row, side by side; `head` is outlined."""
     panels = [
         Panel(
@@ -129,14 +134,11 @@ def head_rows(
             number_axis("dimension", values.shape[1]),
             note=f"{values.shape[0]} heads × {values.shape[1]}",
             hover=f"{plain(title)} of head %{{y}}, dimension %{{x}}: %{{value}}",
+            outlines=[((0, values.shape[1]), (head, head + 1))] if len(values) <= MAX_CELLS else [],
         )
         for title, scale, values in parts
     ]
-    figure = tile_figure(panels, theme=theme, width=width, cell_height=_row_height(len(panels[0].rows)))
-    for panel, (_, _, values) in enumerate(parts):
-        if len(values) <= MAX_CELLS:
-            _outline(figure, panel, head * values.shape[1], (head + 1) * values.shape[1], theme)
-    return figure
+    return tile_figure(panels, theme=theme, width=TABLE_WIDTH, cell_height=_row_height(len(panels[0].rows)))
 
 
 def keys_of_query(
@@ -147,61 +149,51 @@ def keys_of_query(
     query: int,
     labels: Sequence[str],
     theme: Theme,
-    width: int = WIDTH,
-) -> go.Figure:
+) -> Chart:
     """The query vector of the token at `query`, and below it the key vectors that it is compared with, a token a row.
 
     `keys` are the positions of the rows of `k`.
     """
     dimensions = number_axis("dimension of the head", len(q))
     tokens = _token_rows(keys, labels, len(q))
-    asker = token_axis("query", labels)
     panels = [
         Panel(
             q[None, :],
             "Query",
             "query",
-            Axis("", (asker.ticks[query],), (asker.names[query],)),
+            part_of(token_axis("query", labels), [query], ""),
             dimensions,
             hover="query of %{y}, dimension %{x}: %{value}",
         ),
         Panel(k, "Keys", "key", tokens, dimensions, hover="key of %{y}, dimension %{x}: %{value}"),
     ]
-    return tile_figure(panels, theme=theme, columns=1, width=width, cell_height=_row_height(len(keys)))
+    return tile_figure(panels, theme=theme, columns=1, width=WIDTH, cell_height=_row_height(len(keys)))
 
 
-def sum_of_values(
-    values: Float[np.ndarray, "row d_head"],
-    weights: Float[np.ndarray, " row"],
-    weighted: Float[np.ndarray, "row d_head"],
-    *,
-    keys: Int[np.ndarray, " row"],
-    n_rest: int,
-    rest_weight: float,
-    rest: Float[np.ndarray, " d_head"],
-    total: Float[np.ndarray, " d_head"],
-    z: Float[np.ndarray, " d_head"],
-    labels: Sequence[str],
-    theme: Theme,
-    width: int = TABLE_WIDTH,
-) -> go.Figure:
+def sum_of_values(table: SumTable, *, z: Float[np.ndarray, " d_head"], labels: Sequence[str], theme: Theme) -> Chart:
     """The weighted sum as a table: token, value vector, weight, weighted vector; below, the sum, and the model's `z`.
 
-    `keys` are the positions of the rows. `n_rest` further tokens, which have the weight `rest_weight` together, are one
-    last row: `rest` is the sum of their weighted vectors. Values and weighted vectors share one range, so a row with a
-    small weight is pale.
+    The tokens that have no row of their own are one last row, with their weights and weighted vectors added up. Values
+    and weighted vectors share one range, so a row with a small weight is pale.
     """
+    values, weighted, total, n_rest = table.values, table.weighted, table.total, table.n_rest
     d_head = values.shape[1]
     dimensions = number_axis("dimension of the head", d_head)
-    tokens = _token_rows(keys, labels, d_head)
-    shares = [_percent(float(weight)) for weight in weights]
-    masked = np.zeros((len(keys), d_head), bool)
+    tokens = _token_rows(table.keys, labels, d_head)
+    shares = [weight_text(float(weight)) for weight in table.weights]
+    masked = np.zeros((len(table.keys), d_head), bool)
     if n_rest:
-        name = f"{n_rest:,} others"
-        tokens = Axis(tokens.title, (*tokens.ticks, name), (*tokens.names, name))
-        shares.append(_percent(rest_weight))
+        name = _("{n:,} others").format(n=n_rest)
+        tokens = replace(
+            tokens,
+            ticks=(*tokens.ticks, name),
+            names=(*tokens.names, name),
+            labels=(*tokens.labels, name),
+            numbers=(*tokens.numbers, None),
+        )
+        shares.append(weight_text(table.rest_weight))
         masked = np.vstack([masked, np.ones((1, d_head), bool)])
-        values, weighted = np.vstack([values, np.zeros_like(rest)]), np.vstack([weighted, rest])
+        values, weighted = np.vstack([values, np.zeros_like(table.rest)]), np.vstack([weighted, table.rest])
     largest = float(np.abs(np.vstack([values, weighted])).max()) or None
     low = None if largest is None else -largest
     sums = float(max(np.abs(total).max(), np.abs(z).max())) or None
@@ -223,7 +215,7 @@ def sum_of_values(
             weighted,
             "Weight × value",
             "value",
-            Axis("weight", tuple(shares), tokens.names),
+            replace(tokens, title="weight", ticks=tuple(shares)),
             dimensions,
             zmin=low,
             zmax=largest,
@@ -233,7 +225,7 @@ def sum_of_values(
             z[None, :],
             "z, as the model has it",
             "score",
-            Axis("", ("z",), ("z",)),
+            one_row("z", "z"),
             dimensions,
             hover="the model's own %{y}, dimension %{x}: %{value}",
             zmin=low_sum,
@@ -243,14 +235,14 @@ def sum_of_values(
             total[None, :],
             "Sum of the rows",
             "score",
-            Axis("", ("sum",), ("z",)),
+            one_row("z", "sum"),
             dimensions,
             hover="sum, dimension %{x}: %{value}",
             zmin=low_sum,
             zmax=sums,
         ),
     ]
-    return tile_figure(panels, theme=theme, columns=2, width=width, cell_height=_row_height(len(tokens)))
+    return tile_figure(panels, theme=theme, columns=2, width=TABLE_WIDTH, cell_height=_row_height(len(tokens)))
 
 
 def row_length(n: int, longest: int = LONGEST_ROW) -> int:
@@ -288,21 +280,8 @@ def _row_height(n_rows: int) -> float:
     return max(6.0, min(STRIP_HEIGHT, 400 / n_rows))
 
 
-def _percent(weight: float) -> str:
-    if 0 < weight < 0.001:
-        return "<0.1%"
-    return f"{weight:.1%}" if weight < 0.0995 else f"{weight:.0%}"
-
-
-def _outline(figure: go.Figure, panel: int, start: int, stop: int, theme: Theme) -> None:
-    """A frame around the numbers `start` to `stop - 1` of a panel that shows a vector row by row."""
-    tile = figure.layout.meta["tiles"][panel]
-    for row, left, right in _pieces(start, min(stop, tile["rows"] * tile["columns"]), tile["columns"]):
-        x, y = tile["x0"] - 0.5, tile["y0"] + row - 0.5
-        figure.add_shape(frame((x + left, x + right), (y, y + 1), line=theme.text, width=2, layer="above"))
-
-
-def _pieces(start: int, stop: int, length: int) -> Iterator[tuple[int, int, int]]:
-    """Row, first and one-past-last column of each row's share of the numbers `start` to `stop - 1`."""
+def _pieces(start: int, stop: int, size: int, length: int) -> Iterator[tuple[Span, Span]]:
+    """The boxes around the numbers `start` to `stop - 1` of a vector of `size` numbers, in rows of `length`."""
+    stop = min(stop, size)
     for row in range(start // length, math.ceil(stop / length)):
-        yield row, max(start - row * length, 0), min(stop - row * length, length)
+        yield (max(start - row * length, 0), min(stop - row * length, length)), (row, row + 1)

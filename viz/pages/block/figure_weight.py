@@ -10,6 +10,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from viz.figures.blocks import block_axis, strongest
+from viz.figures.chart import Chart
+from viz.figures.data import Table, numbers
 from viz.figures.labels import number_axis
 from viz.figures.look import base_layout
 from viz.figures.panels import Panel
@@ -24,7 +26,7 @@ WIDE = 780
 GELU_HEIGHT = 300
 
 
-def weight_matrix(parts: Sequence[tuple[str, str, Float[np.ndarray, "d_in d_out"]]], *, theme: Theme) -> go.Figure:
+def weight_matrix(parts: Sequence[tuple[str, str, Float[np.ndarray, "d_in d_out"]]], *, theme: Theme) -> Chart:
     """The parts `(title, scale, weights)` of one matrix side by side, inputs down, outputs across, on one range.
 
     A cell shows the weight farthest from 0 in its square of the matrix, and says which square that is.
@@ -58,7 +60,7 @@ def is_narrow(weights: Float[np.ndarray, "d_in d_out"]) -> bool:
     return weights.shape[1] <= weights.shape[0]
 
 
-def gelu_curve(before: Float[np.ndarray, " d_mlp"], after: Float[np.ndarray, " d_mlp"], *, theme: Theme) -> go.Figure:
+def gelu_curve(before: Float[np.ndarray, " d_mlp"], after: Float[np.ndarray, " d_mlp"], *, theme: Theme) -> Chart:
     """Every number of a vector before (across) and after (up) the GELU: the points lie on the curve."""
     axis = {
         "gridcolor": theme.grid,
@@ -80,6 +82,11 @@ def gelu_curve(before: Float[np.ndarray, " d_mlp"], after: Float[np.ndarray, " d
         "margin": {"l": 56, "r": 12, "t": 8, "b": 44, "pad": 0},
         "xaxis": {"title": {"text": "before", "font": {"size": 12, "color": theme.muted}}, **axis},
         "yaxis": {"title": {"text": "after", "font": {"size": 12, "color": theme.muted}}, **axis},
-        "meta": {"min_width": 300},
     }
-    return go.Figure([trace], layout)
+
+    def table() -> Table:
+        return Table(
+            ("number", "before", "after"), zip(range(len(before)), numbers(before), numbers(after), strict=True)
+        )
+
+    return Chart(go.Figure([trace], layout), table, 300)

@@ -9,7 +9,7 @@ from model.changes.interventions import Changes
 from model.heads.effects import MOST_ROWS, PatternShift, pattern_shifts, row_shifts
 from model.trace.trace import Trace
 from viz.figures.change import ranked_shifts
-from viz.figures.clicks import Cell
+from viz.figures.chart import Cell
 from viz.figures.difference import pattern_difference
 from viz.shell.charts import chart
 from viz.shell.choose import choose
@@ -21,6 +21,7 @@ from viz.state.settings import choice, head
 from viz.state.view import View
 from viz.text.catalogue import _
 from viz.text.markdown import as_text
+from viz.text.numbers import bits_text
 
 N_RANKED = 10
 MOVED_MOST = (-1, -1)  # in place of a head
@@ -65,13 +66,6 @@ def later_section(view: View, changes: Changes, after: Trace) -> None:
     with right:
         _ranking(view, ranked[:N_RANKED], chosen, by, changes)
     _matrices(view, after, chosen, rows)
-
-
-def bits_text(value: float) -> str:
-    """A number of bits, with as many digits as tell something; two passes differ by rounding below a millionth."""
-    if 0 < value < 1e-6:
-        return _("under 0.000001")
-    return f"{value:.3g}" if value >= 1e-3 or not value else f"{value:.6f}"
 
 
 def _choose(heads: list[Head], words: list[str]) -> Head:

@@ -10,10 +10,9 @@ from model.errors import HeadlightError
 from model.logits.probability import kl_bits, probabilities, top
 from viz.figures.change import next_token_change
 from viz.figures.labels import hover_name
-from viz.figures.next_token import share
 from viz.pages.change import later
 from viz.pages.change.controls import head_switches, link_cutter
-from viz.pages.change.later import bits_text, later_section
+from viz.pages.change.later import later_section
 from viz.shell.charts import chart
 from viz.shell.say import remark
 from viz.shell.shell import open_view, strip, theme
@@ -23,6 +22,7 @@ from viz.state.session import get_focus
 from viz.state.view import View, changed_trace
 from viz.text.catalogue import _
 from viz.text.markdown import as_text
+from viz.text.numbers import bits_text, probability_text
 
 SETTINGS = later.SETTINGS
 N_TOKENS = 8
@@ -66,15 +66,15 @@ def next_token_part(view: View, changes: Changes, query: int) -> None:
     names = [as_text(view.model.tokenizer.token(token_id).label) for token_id in best]
     bits = kl_bits(*logits)
     kl = _("**KL(before ‖ after) = {bits} bits.**", bits=bits_text(bits))
-    guess = {"token": names[0], "before": share(float(before[best[0]]))}
+    guess = {"token": names[0], "before": probability_text(float(before[best[0]]))}
     if not changes:
         st.markdown(f"{kl} {_('Top guess before: “**{token}**”, {before}.', **guess)}")
         remark("Nothing is changed: both passes are the same, so every difference is 0.")
         return
-    after = share(float(then[best[0]]))
+    after = probability_text(float(then[best[0]]))
     words = _("Top guess before: “**{token}**”, {before}, after the change {after}.", **guess, after=after)
     if best[0] != best[1]:
-        probability = share(float(then[best[1]]))
+        probability = probability_text(float(then[best[1]]))
         words += " " + _("Top guess after: “**{token}**”, {share}.", token=names[1], share=probability)
     st.markdown(f"{kl} {words}")
     remark(

@@ -10,8 +10,9 @@ import streamlit as st
 
 from model.heads.comparison import pair_divergence
 from viz.figures.bars import token_bars
-from viz.figures.clicks import Cell
-from viz.figures.difference import Rows, matrix_rows, output_strips, pattern_difference, patterns_side_by_side
+from viz.figures.chart import Cell
+from viz.figures.difference import output_strips, pattern_difference, patterns_side_by_side
+from viz.figures.panels import Rows
 from viz.pages.compare.choosers import heads_beside
 from viz.pages.compare.words import HeadPair, divergence_note, output_table, pair_sentence, pair_table
 from viz.shell.charts import chart
@@ -50,7 +51,7 @@ def compare_section(view: View) -> None:
 
 
 @st.fragment
-def token_section(view: View, heads: Sequence[Head], pairs: Sequence[HeadPair], rows: Rows) -> None:
+def token_section(view: View, heads: Sequence[Head], pairs: Sequence[HeadPair], rows: Rows | None) -> None:
     """The heads' strips, weights and outputs for the chosen token. Stepping reruns this and nothing else."""
     focus = strip(view, heads, hover=True)
     query, trace = focus.query, view.trace
@@ -86,7 +87,7 @@ def token_section(view: View, heads: Sequence[Head], pairs: Sequence[HeadPair], 
 
 def pair_section(
     view: View, heads: Sequence[Head], names: Sequence[str], patterns: Sequence[np.ndarray], pairs: Sequence[HeadPair]
-) -> Rows:
+) -> Rows | None:
     """The heads' matrices and the difference of a pair; where their rows lie. Nothing here depends on the token."""
     shown = _shown(pairs) if len(heads) > 2 else pairs[0]
     if shown is None:
@@ -122,7 +123,7 @@ def pair_section(
         shares=shares,
     )
     st.caption(divergence_note())
-    return matrix_rows(drawn.figure, first=drawn.row)
+    return drawn.rows
 
 
 def _shown(pairs: Sequence[HeadPair]) -> HeadPair | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,14 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from viz.figures.blocks import starts_of, strongest
+from viz.figures.chart import Chart
+from viz.figures.data import Table, numbers
 from viz.figures.frames import Span, frame, many_frames, veil
-from viz.figures.labels import hover_name, position_label, text_width
+from viz.figures.labels import hover_name, position_label, shorten, text_width
 from viz.figures.look import base_layout
 from viz.figures.scales import composite_scale, to_segment, value_range
+from viz.text.catalogue import _
+from viz.text.plotly import plain
 from viz.theme import Theme
 
 MOST_TOKENS = 14
@@ -25,7 +30,7 @@ KINDS = ("query", "key", "value")
 _SLOT = 4  # columns a token: q, k, v and a gap
 _LEAST_TOKENS = 6  # room for so many, so that the cells of a single one are no wall
 _LAYERS_HEIGHT = 350
-_LEAST_WIDTH = 350
+_WIDTH, _LEAST_WIDTH = 640, 350
 
 
 def shown_tokens(n_pos: int, position: int) -> range:
@@ -39,6 +44,69 @@ def cell_starts(n_layers: int, d_head: int) -> Int[np.ndarray, " cell"]:
     return starts_of(d_head, next((cells for layers, cells in CELLS_BY_LAYERS if n_layers <= layers), 1))
 
 
+@dataclass(frozen=True)
+class _Stack:
+    """Where the cells lie: columns are the unit across, rows up, layer 0 at the bottom."""
+
+    starts: Int[np.ndarray, " cell"]
+    d_head: int
+    n_layers: int
+    shown: range
+    position: int
+
+    @property
+    def n_cells(self) -> int:
+        """The cells of a vector."""
+        return len(self.starts)
+
+    @property
+    def pitch(self) -> int:
+        """The rows that a layer takes: its cells and a gap."""
+        return self.n_cells + 2
+
+    @property
+    def unit(self) -> float:
+        """The height of a row in pixels."""
+        return min(14.0, max(4.0, _LAYERS_HEIGHT / (self.n_layers * self.pitch)))
+
+    @property
+    def here(self) -> int:
+        """The place of the token read, among the shown ones."""
+        return self.position - self.shown.start
+
+    def boxes(self, places: Iterable[tuple[int, int]]) -> list[tuple[Span, Span]]:
+        """Where the cells of each (token, kind) are, in every layer."""
+        columns = [token * _SLOT + kind for token, kind in places]
+        return [
+            ((column - 0.5, column + 0.5), (layer * self.pitch - 0.5, layer * self.pitch + self.n_cells - 0.5))
+            for layer in range(self.n_layers)
+            for column in columns
+        ]
+
+    def row_names(self, head: int) -> list[str]:
+        """What each row is called in a hover text; gaps have no name."""
+        spans = pairwise([*self.starts.tolist(), self.d_head])
+        several = _("layer {layer}, head {head}, strongest of dimensions {first}–{last}")
+        one = _("layer {layer}, head {head}, dimension {first}")
+        named = [(several if b > a + 1 else one, a, b - 1) for a, b in spans]
+        return [
+            name
+            for layer in range(self.n_layers)
+            for name in (*(text.format(layer=layer, head=head, first=a, last=b) for text, a, b in named), "", "")
+        ]
+
+    def column_names(self, labels: Sequence[str]) -> list[str]:
+        """What each column is called in a hover text; gaps have no name."""
+        now, before = _("{vector} of {token}, computed now"), _("{vector} of {token}, from the cache")
+        return [
+            (now if at == self.position else before).format(vector=kind, token=hover_name(at, labels[at]))
+            if kind
+            else ""
+            for at in self.shown
+            for kind in (*KINDS, "")
+        ]
+
+
 def cache_stack(
     q: Float[np.ndarray, "layer d_head"],
     k: Float[np.ndarray, "layer pos d_head"],
@@ -49,38 +117,23 @@ def cache_stack(
     head: int,
     predicted: str,
     theme: Theme,
-    width: int = 640,
-) -> go.Figure:
+) -> Chart:
     """One head's vectors in every layer, layer 0 at the bottom: those computed now, and those read from the cache.
 
-    `k` and `v` hold the shown tokens (`shown_tokens`) up to `position`, whose `q` it is. What is computed now has a
-    solid frame, what comes from the cache is pale in a dotted one. `predicted` stands over the token that is read.
-    Each layer and kind has its own range symmetric about 0.
+    `k` and `v` hold the shown tokens (`shown_tokens`) up to `position`, whose query `q` is. What is computed now has a
+    solid frame, what comes from the cache is pale in a dotted one. `predicted`, a label, stands over the token read.
+    Each layer and kind has its own range symmetric about 0. Arrays that do not match are a ValueError.
     """
     shown = shown_tokens(len(labels), position)
-    n_layers, n_read = k.shape[:2]
+    n_layers, n_read, d_head = k.shape
     if q.shape[0] != n_layers or v.shape != k.shape or n_read != position - shown.start + 1:
         raise ValueError(f"q {q.shape}, k {k.shape}, v {v.shape}, position {position}: no match")
-    starts, d_head = cell_starts(n_layers, k.shape[-1]), k.shape[-1]
-    n_cells = len(starts)
-    cells = np.full((n_layers, n_read, 3, n_cells), np.nan)  # (layer, token, kind, cell)
-    cells[:, -1, 0], cells[:, :, 1], cells[:, :, 2] = (strongest(vectors, starts) for vectors in (q, k, v))
-    spans = pairwise([*starts.tolist(), d_head])
-    names = [f"strongest of dimensions {a}–{b - 1}" if b > a + 1 else f"dimension {a}" for a, b in spans]
-    pitch = n_cells + 2  # rows a layer: its cells and a gap
-    unit = min(14.0, max(4.0, _LAYERS_HEIGHT / (n_layers * pitch)))  # pixels a row
-    z, values = _stacked(cells, pitch)
+    stack = _Stack(cell_starts(n_layers, d_head), d_head, n_layers, shown, position)
+    cells = np.full((n_layers, n_read, 3, stack.n_cells), np.nan)  # (layer, token, kind, cell)
+    cells[:, -1, 0], cells[:, :, 1], cells[:, :, 2] = (strongest(vectors, stack.starts) for vectors in (q, k, v))
+    z, values = _stacked(cells, stack.pitch)
     stops, top = composite_scale(KINDS, theme)
-    read = [position_label(t, labels[t]) for t in shown]
-    columns = [
-        f"{kind} of {hover_name(t, labels[t])}, {'computed now' if t == position else 'from the cache'}"
-        for t in shown
-        for kind in (*KINDS, "")
-    ]
-    rows = [
-        f"layer {layer}, head {head}, {name}" if name else "" for layer in range(n_layers) for name in (*names, "", "")
-    ]
-    here = position - shown.start
+    over = {"xaxis": "x2", "yaxis": "y2"}
     heat = go.Heatmap(
         z=z,
         customdata=values,
@@ -90,22 +143,43 @@ def cache_stack(
         showscale=False,
         hoverongaps=False,
         hovertemplate="%{x}<br>%{y}: %{customdata:.4~g}<extra></extra>",
-        xaxis="x2",
-        yaxis="y2",
         meta={"cells": True},
+        **over,
     )
-    cached = _vectors([(t, kind) for t in range(here) for kind in (1, 2)], n_layers, n_cells, pitch)
-    new = _vectors([(here, kind) for kind in range(3)], n_layers, n_cells, pitch)
-    dotted, over = {"color": theme.masked_ink, "width": 1, "dash": "dot"}, {"xaxis": "x2", "yaxis": "y2"}
+    cached = stack.boxes([(token, kind) for token in range(stack.here) for kind in (1, 2)])
+    new = stack.boxes([(stack.here, kind) for kind in range(3)])
+    dotted = {"color": theme.masked_ink, "width": 1, "dash": "dot"}
     lines = [
         many_frames(new, name="ground", line={"width": 0}, fill="toself", fillcolor=theme.paper),
         many_frames(cached, name="cached", line=dotted, **over),
         many_frames(new, name="new", line={"color": theme.text, "width": 1.5}, **over),
     ]
-    return go.Figure(
-        [heat, *lines],
-        _stack_layout(n_layers, n_cells, pitch, unit, columns, rows, read, here, predicted, theme, width),
+    layout, min_width = _stack_layout(stack, labels, plain(shorten(predicted)), theme)
+    layout |= _hidden_axes(stack, layout, labels, head)
+    return Chart(go.Figure([heat, *lines], layout), lambda: _table(q, k, v, labels, shown), min_width)
+
+
+def _table(
+    q: Float[np.ndarray, "layer d_head"],
+    k: Float[np.ndarray, "layer pos d_head"],
+    v: Float[np.ndarray, "layer pos d_head"],
+    labels: Sequence[str],
+    shown: range,
+) -> Table:
+    """Every number of the drawn vectors, also those of which a cell shows only the strongest."""
+    vectors = (
+        (layer, shown[at], kind, values[layer, at])
+        for layer in range(len(k))
+        for at in range(k.shape[1])
+        for kind, values in (("key", k), ("value", v))
     )
+    queries = ((layer, shown[k.shape[1] - 1], "query", values) for layer, values in enumerate(q))
+    rows = (
+        (layer, at + 1, labels[at], kind, dimension, value)
+        for layer, at, kind, vector in chain(queries, vectors)
+        for dimension, value in enumerate(numbers(vector))
+    )
+    return Table(("layer", "token", "token label", "vector", "dimension", "value"), rows)
 
 
 def _stacked(cells: Float[np.ndarray, "layer token kind cell"], pitch: int) -> tuple[np.ndarray, np.ndarray]:
@@ -123,56 +197,30 @@ def _stacked(cells: Float[np.ndarray, "layer token kind cell"], pitch: int) -> t
     return z, values
 
 
-def _vectors(places: Sequence[tuple[int, int]], n_layers: int, n_cells: int, pitch: int) -> list[tuple[Span, Span]]:
-    """Where the cells of each (token, kind) are, in every layer."""
-    return [
-        ((token * _SLOT + kind - 0.5, token * _SLOT + kind + 0.5), (layer * pitch - 0.5, layer * pitch + n_cells - 0.5))
-        for layer in range(n_layers)
-        for token, kind in places
-    ]
-
-
-def _stack_layout(
-    n_layers: int,
-    n_cells: int,
-    pitch: int,
-    unit: float,
-    columns: Sequence[str],
-    rows: Sequence[str],
-    read: Sequence[str],
-    here: int,
-    predicted: str,
-    theme: Theme,
-    width: int,
-) -> dict[str, Any]:
-    """A frame a layer, the wash that makes cached cells pale, the arrow from the token read to the one predicted."""
-    n_columns, n_rows = max(len(read), _LEAST_TOKENS) * _SLOT, n_layers * pitch
+def _stack_layout(stack: _Stack, labels: Sequence[str], predicted: str, theme: Theme) -> tuple[dict[str, Any], int]:
+    """A frame a layer, the wash that makes cached cells pale, the arrow from the token read to the one predicted, which
+    is plotly markup; and the least width in pixels."""
+    read, here, pitch, unit = [position_label(t, labels[t]) for t in stack.shown], stack.here, stack.pitch, stack.unit
+    n_columns, n_rows = max(len(read), _LEAST_TOKENS) * _SLOT, stack.n_layers * pitch
     x_range, y_range = (-1.0, n_columns - 0.2), (-1.5, n_rows + 44 / unit)
-    roof, centre = n_rows - 1.5, here * _SLOT + 1
-    edges = [(layer * pitch - 1.1, layer * pitch + n_cells + 0.1) for layer in range(n_layers)]
-    frames = [frame(x_range, edge, line=theme.frame) for edge in edges]
+    centre = here * _SLOT + 1
+    edges = [(layer * pitch - 1.1, layer * pitch + stack.n_cells + 0.1) for layer in range(stack.n_layers)]
     path = {"color": theme.muted, "width": 3}
-    line = {"type": "line", "layer": "below", "x0": centre, "x1": centre, "y0": y_range[0], "y1": roof, "line": path}
+    line = {"type": "line", "layer": "below", "x0": centre, "x1": centre, "y0": y_range[0], "y1": n_rows - 1.5}
     wash = [
         veil((-0.5, here * _SLOT - 1), (low + 0.6, high - 0.6), paper=theme.paper, opacity=0.5)
         for low, high in edges
         if here
     ]
     least = max(_LEAST_WIDTH, 66 + 26 * len(read))
-    half = text_width(predicted, 17) / 2 * (x_range[1] - x_range[0]) / (least - 66)
-    side = "left" if centre - half < x_range[0] else "right" if centre + half > x_range[1] else "center"
-    where = {"left": centre - 1.5, "right": centre + 1.5, "center": centre}[side]
-    legend = "   ".join(f'<span style="color:{theme.roles[kind]};font-size:17px">■</span> {kind}' for kind in KINDS)
-    rotated = max(text_width(tick) for tick in read) + 6 > (width - 60) / (n_columns / _SLOT)
+    rotated = max(text_width(tick) for tick in read) + 6 > (_WIDTH - 60) / (n_columns / _SLOT)
     bottom = 8 + (1.15 * max(text_width(tick) for tick in read) + 10 if rotated else 20)
     colours = [theme.text if i <= here else theme.masked_ink for i in range(len(read))]
     ticks = [f'<span style="color:{colour}">{tick}</span>' for tick, colour in zip(read, colours, strict=True)]
     ticks[here] = f"<b>{read[here]}</b>"
-    note = f"{legend}   <b>solid</b> now   <b>dotted</b> cached"
-    named = range(0, n_layers, 1 if pitch * unit >= 14 else 2)
+    named = range(0, stack.n_layers, 1 if pitch * unit >= 14 else 2)
     bare = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}
-    hidden = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": ""}
-    return base_layout(theme) | {
+    layout = base_layout(theme) | {
         "height": round((y_range[1] - y_range[0]) * unit + 30 + bottom),
         "margin": {"l": 58, "r": 8, "t": 30, "b": bottom, "pad": 0},
         "xaxis": {
@@ -185,53 +233,71 @@ def _stack_layout(
         },
         "yaxis": {
             "range": y_range,
-            "tickvals": [layer * pitch + (n_cells - 1) / 2 for layer in named],
-            "ticktext": [f"layer {layer}" for layer in named],
+            "tickvals": [layer * pitch + (stack.n_cells - 1) / 2 for layer in named],
+            "ticktext": [_("layer {layer}").format(layer=layer) for layer in named],
             "tickfont": {"size": 12, "color": theme.muted},
             **bare,
         },
-        "xaxis2": {"overlaying": "x", "matches": "x", "tickvals": list(range(len(columns))), "ticktext": columns}
-        | {"range": x_range, **hidden},
-        "yaxis2": {"overlaying": "y", "matches": "y", "tickvals": list(range(n_rows)), "ticktext": rows}
-        | {"range": y_range, **hidden},
-        "shapes": [*frames, line, *wash],
+        "shapes": [*(frame(x_range, edge, line=theme.frame) for edge in edges), line | {"line": path}, *wash],
         "annotations": [
-            {
-                "x": centre,
-                "y": n_rows + 22 / unit,
-                "ax": centre,
-                "ay": roof,
-                "axref": "x",
-                "ayref": "y",
-                "text": "",
-                "showarrow": True,
-                "arrowhead": 2,
-                "arrowwidth": path["width"],
-                "arrowcolor": path["color"],
-                "arrowsize": 0.8,
-            },
-            {
-                "x": where,
-                "y": n_rows + 22 / unit,
-                "xanchor": side,
-                "yanchor": "bottom",
-                "text": f"<b>{predicted}</b>",
-                "showarrow": False,
-                "font": {"size": 16, "color": theme.ink("score")},
-            },
-            {
-                "xref": "paper",
-                "x": 0,
-                "xanchor": "left",
-                "xshift": -50,
-                "yref": "paper",
-                "y": 1,
-                "yanchor": "bottom",
-                "yshift": 8,
-                "text": note,
-                "showarrow": False,
-                "font": {"size": 12, "color": theme.muted},
-            },
+            _arrow(centre, n_rows - 1.5, n_rows + 22 / unit, path),
+            _predicted(predicted, centre, n_rows + 22 / unit, x_range, least, theme),
+            _legend(theme),
         ],
-        "meta": {"min_width": least, "in_view": centre},
+        "meta": {"in_view": centre},
+    }
+    return layout, least
+
+
+def _hidden_axes(stack: _Stack, layout: dict[str, Any], labels: Sequence[str], head: int) -> dict[str, Any]:
+    """The two axes that name every column and row for the hover texts."""
+    hidden = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": ""}
+    return {
+        f"{letter}axis2": {
+            "overlaying": letter,
+            "matches": letter,
+            "tickvals": list(range(len(names))),
+            "ticktext": names,
+            "range": layout[f"{letter}axis"]["range"],
+            **hidden,
+        }
+        for letter, names in (("x", stack.column_names(labels)), ("y", stack.row_names(head)))
+    }
+
+
+def _arrow(x: float, start: float, end: float, path: dict[str, Any]) -> dict[str, Any]:
+    place = {"x": x, "y": end, "ax": x, "ay": start, "axref": "x", "ayref": "y", "text": "", "showarrow": True}
+    return place | {"arrowhead": 2, "arrowwidth": path["width"], "arrowcolor": path["color"], "arrowsize": 0.8}
+
+
+def _predicted(words: str, x: float, y: float, x_range: Span, least: int, theme: Theme) -> dict[str, Any]:
+    """The predicted token over its arrow; beside it where it would reach beyond the figure."""
+    half = text_width(words, 17) / 2 * (x_range[1] - x_range[0]) / (least - 66)
+    side = "left" if x - half < x_range[0] else "right" if x + half > x_range[1] else "center"
+    return {
+        "x": {"left": x - 1.5, "right": x + 1.5, "center": x}[side],
+        "y": y,
+        "xanchor": side,
+        "yanchor": "bottom",
+        "text": f"<b>{words}</b>",
+        "showarrow": False,
+        "font": {"size": 16, "color": theme.ink("score")},
+    }
+
+
+def _legend(theme: Theme) -> dict[str, Any]:
+    """The colours of the three vectors, and what the two frames mean."""
+    kinds = "   ".join(f'<span style="color:{theme.roles[kind]};font-size:17px">■</span> {kind}' for kind in KINDS)
+    return {
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "xshift": -50,
+        "yref": "paper",
+        "y": 1,
+        "yanchor": "bottom",
+        "yshift": 8,
+        "text": f"{kinds}   {_('<b>solid</b> now   <b>dotted</b> cached')}",
+        "showarrow": False,
+        "font": {"size": 12, "color": theme.muted},
     }

@@ -8,7 +8,7 @@ import streamlit as st
 from model.logits.probability import ranking, top
 from model.logits.sampling import Choice, Sampling, choose, shortlist
 from viz.components.token_strip import StripHead, chosen_query, token_strip
-from viz.figures.labels import hover_name, shorten
+from viz.figures.labels import hover_name
 from viz.figures.next_token import next_token_bars
 from viz.pages.generation import controls
 from viz.pages.generation.controls import sampling_controls, writing_controls, written_text
@@ -41,7 +41,6 @@ from viz.state.session import get_focus
 from viz.state.turn import let_draw
 from viz.state.view import View
 from viz.text.catalogue import _
-from viz.text.plotly import plain
 
 SETTINGS = controls.SETTINGS
 N_BARS = 20
@@ -123,7 +122,7 @@ def cache_part(text: View, position: int, reading: Iteration, choice: Choice) ->
         labels=text.labels,
         position=position,
         head=head,
-        predicted=plain(shorten(text.model.tokenizer.token(choice.id).label)),
+        predicted=text.model.tokenizer.token(choice.id).label,
         theme=theme(),
     )
     chart(figure, key="cache", alt=_("Queries, keys and values of every layer: computed now, or read from the cache"))
@@ -162,16 +161,11 @@ def next_token_part(text: View, position: int, choice: Choice, sampling: Samplin
     ids = short.ids.tolist()
     following = text.trace.ids[position + 1] if position + 1 < len(text.labels) else None
     figure = next_token_bars(
-        short.own,
-        short.tempered,
-        short.final,
-        short.kept,
+        short,
         labels=[model.tokenizer.token(token_id).label for token_id in ids],
         logits=choice.logits[short.ids],
         chosen=ids.index(choice.id) if choice.id in ids else None,
         actual=ids.index(following) if following in ids else None,
-        n_rest=short.n_rest,
-        rest=(short.rest_own, short.rest_final, short.rest_cut),
         after=hover_name(position, text.labels[position]),
         theme=theme(),
     )

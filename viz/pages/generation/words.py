@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from model.logits.generation import largest_number, multiplications
 from model.logits.sampling import Choice, Sampling
 from model.network.config import GPT2Config
-from viz.figures.next_token import share
 from viz.pages.generation.state import Iteration
 from viz.text.catalogue import _, ngettext
 from viz.text.markdown import as_text
-from viz.text.numbers import difference_text
+from viz.text.numbers import difference_text, probability_text
 
 TOLERANCE = 1e-4
 
@@ -110,7 +109,7 @@ def choice_words(choice: Choice, sampling: Sampling, best: int, labels: dict[int
         ]
     n = len(choice.own)
     n_within, n_kept = int(choice.within_k.sum()), int(choice.kept.sum())
-    before, after = share(float(choice.own[best])), share(float(choice.tempered[best]))
+    before, after = probability_text(float(choice.own[best])), probability_text(float(choice.tempered[best]))
     if sampling.temperature == 1:
         temperature = _("**Temperature 1** leaves the model's probabilities as they are.")
     else:
@@ -130,7 +129,7 @@ def choice_words(choice: Choice, sampling: Sampling, best: int, labels: dict[int
             "**Top-k {k:,}** keeps the {n} likeliest tokens: {together} together.",
             n_within,
             k=sampling.top_k,
-            together=share(float(choice.tempered[choice.within_k].sum())),
+            together=probability_text(float(choice.tempered[choice.within_k].sum())),
         )
     if sampling.top_p == 1:
         top_p = _("**Top-p** cuts nothing.")
@@ -147,7 +146,7 @@ def choice_words(choice: Choice, sampling: Sampling, best: int, labels: dict[int
         dice=choice.dice,
         tokens=_n_tokens(n_kept),
         token=quoted(labels[choice.id]),
-        share=share(float(choice.final[choice.id])),
+        share=probability_text(float(choice.final[choice.id])),
     )
     return [temperature, top_k, top_p, drawn]
 

@@ -9,8 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
-from viz.figures.data import Table, with_data
-from viz.figures.labels import Axis
+from viz.figures.bar_parts import axis_title
+from viz.figures.chart import Chart
+from viz.figures.data import Table
+from viz.figures.labels import number_axis
 from viz.figures.look import CLEAR, base_layout
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
@@ -37,7 +39,7 @@ def thumbnail_sheet(
     queries: Int[np.ndarray, " row"],
     block: int,
     theme: Theme,
-) -> go.Figure:
+) -> Chart:
     """Every head's thumbnail, layers down and heads across, as tiles of one heatmap trace; made to be saved.
 
     Row i of a thumbnail is the query at position `queries[i]` (from 0); a cell adds up the weights on `block` keys. The
@@ -88,12 +90,13 @@ def thumbnail_sheet(
             },
             "yaxis": _axis("layer", centres[:n_layers], "L", theme)
             | {"range": [z.shape[0] - 0.5, -0.5], "scaleanchor": "x", "constrain": "domain", "constraintoward": "top"},
-            "meta": {"min_width": _LEFT + _RIGHT + n_heads * (_LEAST + 3)},
         }
     )
-    return with_data(
+    columns = ("layer", "head", "query", "first key", "last key", "weight")
+    return Chart(
         go.Figure([cells, names], layout),
-        lambda: Table(("layer", "head", "query", "first key", "last key", "weight"), _rows(weights, queries, block)),
+        lambda: Table(columns, _rows(weights, queries, block)),
+        _LEFT + _RIGHT + n_heads * (_LEAST + 3),
     )
 
 
@@ -105,7 +108,7 @@ def measure_heatmap(
     high: float,
     theme: Theme,
     low: float = 0.0,
-) -> go.Figure:
+) -> Chart:
     """One number a head, layers down and heads across, on a scale from `low` to `high`; undefined (NaN) ones hatched.
 
     Where there is room, the numbers stand in the cells.
@@ -115,8 +118,8 @@ def measure_heatmap(
         values,
         title,
         "weights",
-        _counted("layer", n_layers),
-        _counted("head", n_heads),
+        number_axis("layer", n_layers, binary=False),
+        number_axis("head", n_heads, binary=False),
         note=note,
         zmin=low,
         zmax=high if high > low else low + 1.0,
@@ -127,14 +130,9 @@ def measure_heatmap(
     return tile_figure([panel], theme=theme, width=560, cell_height=28, numbers=n_heads <= _NUMBERED_HEADS)
 
 
-def _counted(title: str, n: int) -> Axis:
-    numbers = tuple(str(i) for i in range(n))
-    return Axis(title, numbers, numbers, first=0)
-
-
 def _axis(title: str, centres: Sequence[float], letter: str, theme: Theme) -> dict[str, Any]:
     return {
-        "title": {"text": title, "font": {"size": 11, "color": theme.muted}, "standoff": 6},
+        "title": axis_title(title, theme),
         "tickvals": list(centres),
         "ticktext": [f"{letter}{i}" for i in range(len(centres))],
         "tickfont": {"size": 11, "color": theme.text},

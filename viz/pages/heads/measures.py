@@ -11,7 +11,6 @@ import streamlit as st
 
 from model.heads.all_heads import MEASURES, ROLES, roles, scores_of
 from model.heads.search import largest_of
-from viz.figures.clicks import cell_at
 from viz.pages.heads.figures import measure_heatmap
 from viz.shell.charts import chart
 from viz.shell.say import remark, say
@@ -53,7 +52,7 @@ def _heatmap(scores: Scores, show: Show) -> None:
     figure = measure_heatmap(values, title=measure.title, note=note, low=measure.low, high=high, theme=theme())
 
     def clicked(curve: int, point: int) -> None:
-        if (cell := cell_at(figure, curve, point)) is not None:
+        if (cell := figure.cell_at(curve, point)) is not None:
             show(cell.row, cell.column)
 
     alt = _("{title} of every head, layers down and heads across", title=measure.title)

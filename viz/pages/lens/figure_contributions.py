@@ -3,175 +3,138 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz.figures.labels import cell_number, number_axis
+from viz.figures.bar_parts import NUMBERS, axis_title, heading, legend, overlay, value_axis
+from viz.figures.chart import Chart
+from viz.figures.data import Table
+from viz.figures.labels import number_axis, shorten
 from viz.figures.look import base_layout
-from viz.figures.panels import ROW_WIDTH, Panel
+from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
+from viz.text.catalogue import _
+from viz.text.numbers import cell_number
 from viz.theme import Theme
 
+if TYPE_CHECKING:
+    from model.logits.direct import DirectLogits
+
 _UPRIGHT_NUMBERS = 11
-"""Up to this many bars, their numbers stand upright."""
+"""Up to this many bars, their numbers are not turned."""
 NUMBERED_BARS = 30
 NUMBERED_HEADS = 16
 """Up to this many heads a layer, each cell has its number."""
 
 
-def head_contributions(
-    heads: Float[np.ndarray, "layer head"], *, token: str, theme: Theme, width: int = ROW_WIDTH
-) -> go.Figure:
-    """What each head adds directly to the logit of `token`: a layer a row, a head a column, symmetric about 0."""
+def head_contributions(heads: Float[np.ndarray, "layer head"], *, token: str, theme: Theme) -> Chart:
+    """What each head adds directly to the logit of `token` (its label): a layer a row, a head a column, symmetric
+    about 0."""
     n_layers, n_heads = heads.shape
+    title = _('Heads, to the logit of "{token}"')
+    raised = _("pink raises it, dark lowers it") if theme.kind == "light" else _("pink raises it, pale lowers it")
     panel = Panel(
         heads,
-        f"Heads, to the logit of {token}",
+        title.format(token=shorten(token)),
         "score",
         number_axis("layer", n_layers),
         number_axis("head", n_heads),
-        note="pink raises it, dark lowers it" if theme.kind == "light" else "pink raises it, pale lowers it",
-        hover="layer %{y}, head %{x}: %{value}",
+        note=raised,
+        hover=_("layer %{y}, head %{x}: %{value}"),
+        name=title.format(token=token),
     )
     return tile_figure(
         [panel],
         theme=theme,
-        width=width,
+        width=520,
         cell_height=max(16.0, min(34.0, 420 / n_layers)),
         numbers=n_heads <= NUMBERED_HEADS,
     )
 
 
-def other_contributions(
-    mlps: Float[np.ndarray, " layer"],
-    biases: Float[np.ndarray, " layer"],
-    *,
-    embed: float,
-    pos_embed: float,
-    unembed_bias: float,
-    theme: Theme,
-) -> go.Figure:
-    """What all but the heads adds to the same logit: embeddings, each layer's MLP and attention bias, the last bias."""
+def other_contributions(parts: DirectLogits, *, theme: Theme) -> Chart:
+    """What all but the heads adds to the first token's logit: embeddings, each layer's MLP and attention bias, the
+    last bias."""
+    mlps, biases = parts.mlps[:, 0], parts.attn_bias[:, 0]
     n_layers = len(mlps)
     # A line of their own for the long ones, which would run into their neighbours.
-    ticks = ["token", "<br>position", *(str(layer) for layer in range(n_layers)), "<br>last bias"]
+    ticks = [_("token"), f"<br>{_('position')}", *(str(layer) for layer in range(n_layers)), f"<br>{_('last bias')}"]
     names = [
-        "the token's embedding",
-        "the position's embedding",
-        *(f"MLP of layer {layer}" for layer in range(n_layers)),
-        "the final LayerNorm's bias",
+        _("the token's embedding"),
+        _("the position's embedding"),
+        *(_("MLP of layer {layer}").format(layer=layer) for layer in range(n_layers)),
+        _("the final LayerNorm's bias"),
     ]
-    wide = np.array([embed, pos_embed, *mlps.tolist(), unembed_bias])
+    bias_names = [_("attention bias of layer {layer}").format(layer=layer) for layer in range(n_layers)]
+    wide = np.array([parts.embed[0], parts.pos_embed[0], *mlps.tolist(), parts.unembed_bias[0]])
+    places = np.arange(len(wide))
     at_layers = np.arange(n_layers) + 2
-    lone = np.isin(np.arange(len(wide)), at_layers, invert=True)
-    centre = np.where(lone, -0.2, -0.4)
+    centre = np.where(np.isin(places, at_layers), -0.4, -0.2)
+    value, dots = theme.roles["value"], overlay(".", theme)
+    numbers = [cell_number(value) for value in wide] if len(wide) <= NUMBERED_BARS else None
     bars = [
-        _upright(
-            np.arange(len(wide)),
-            wide,
-            centre,
-            names,
-            theme.roles["value"],
-            "mlp",
-            theme,
-            dotted=False,
-            numbered=len(wide) <= NUMBERED_BARS,
-        ),
-        _upright(
-            at_layers,
-            biases,
-            np.full(n_layers, 0.02),
-            [f"attention bias of layer {layer}" for layer in range(n_layers)],
-            theme.compare,
-            "bias",
-            theme,
-            dotted=True,
-            numbered=False,
-        ),
+        _upright(places, wide, centre, names, {"color": value}, "mlp", numbers, theme),
+        _upright(at_layers, biases, 0.02, bias_names, {"color": theme.compare, "pattern": dots}, "bias", None, theme),
     ]
     low, high = min(0.0, float(wide.min()), float(biases.min())), max(0.0, float(wide.max()), float(biases.max()))
     span = (high - low) or 1.0
-    legend = f'<span style="color:{theme.roles["value"]}">■</span> embeddings, MLPs, last bias   '
-    legend += f'<span style="color:{theme.compare}">▦</span> attention bias (belongs to no head)'
-    return go.Figure(
-        bars,
-        base_layout(theme, zooms=True)
-        | {
-            "height": 300,
-            "margin": {"l": 48, "r": 24, "t": 46, "b": 50, "pad": 2},
-            "barmode": "overlay",
-            "xaxis": {
-                "range": [-0.6, len(ticks) - 0.4],
-                "tickvals": list(range(len(ticks))),
-                "ticktext": ticks,
-                "tickfont": {"size": 11, "color": theme.text},
-                "tickangle": 0 if n_layers <= 16 else -90,
-                "title": {"text": "layer", "font": {"size": 11, "color": theme.muted}, "standoff": 6},
-                "showgrid": False,
-                "zeroline": False,
-            },
-            "yaxis": {
-                "range": [low - 0.12 * span, high + 0.14 * span],
-                "gridcolor": theme.grid,
-                "zeroline": True,
-                "zerolinecolor": theme.frame,
-                "nticks": 6,
-                "tickfont": {"size": 11, "color": theme.muted},
-            },
-            "annotations": [
-                {
-                    "xref": "paper",
-                    "x": 0,
-                    "xanchor": "left",
-                    "xshift": -44,
-                    "yref": "paper",
-                    "y": 1,
-                    "yanchor": "bottom",
-                    "yshift": 4,
-                    "align": "left",
-                    "showarrow": False,
-                    "font": {"size": 14, "color": theme.text},
-                    "text": f'<b>Everything else</b><br><span style="font-size:12px;color:{theme.muted}">'
-                    f"{legend}</span>",
-                }
-            ],
-            "meta": {"min_width": max(340, (36 if len(ticks) <= _UPRIGHT_NUMBERS else 24) * len(ticks) + 60)},
-        },
+    below = legend(
+        [
+            (value, "■", _("embeddings, MLPs, last bias")),
+            (theme.compare, "▦", _("attention bias (belongs to no head)")),
+        ]
     )
+    layout = base_layout(theme, zooms=True) | {
+        "height": 300,
+        "margin": {"l": 48, "r": 24, "t": 46, "b": 50, "pad": 2},
+        "barmode": "overlay",
+        "xaxis": {
+            "range": [-0.6, len(ticks) - 0.4],
+            "tickvals": list(range(len(ticks))),
+            "ticktext": ticks,
+            "tickfont": {"size": 11, "color": theme.text},
+            "tickangle": 0 if n_layers <= 16 else -90,
+            "title": axis_title(_("layer"), theme),
+            "showgrid": False,
+            "zeroline": False,
+        },
+        "yaxis": value_axis(theme, range=[low - 0.12 * span, high + 0.14 * span], nticks=6),
+        "annotations": [heading(_("Everything else"), below, theme, left=48)],
+    }
+
+    def table() -> Table:
+        rows = zip([*names, *bias_names], [*wide.tolist(), *biases.tolist()], strict=True)
+        return Table(("part", "to the logit"), rows)
+
+    least = max(340, (36 if len(ticks) <= _UPRIGHT_NUMBERS else 24) * len(ticks) + 60)
+    return Chart(go.Figure(bars, layout), table, least)
 
 
 def _upright(
     x: np.ndarray,
     y: np.ndarray,
-    offset: np.ndarray,
+    offset: np.ndarray | float,
     names: Sequence[str],
-    colour: str,
+    marker: dict[str, object],
     kind: str,
+    numbers: Sequence[str] | None,
     theme: Theme,
-    *,
-    dotted: bool,
-    numbered: bool,
 ) -> go.Bar:
-    marker: dict[str, Any] = {"color": colour}
-    if dotted:
-        dots = {"shape": ".", "size": 5, "solidity": 0.25, "fgcolor": theme.paper, "fillmode": "overlay"}
-        marker["pattern"] = dots
+    """Bars of one kind; `numbers` stand at their ends."""
     return go.Bar(
         x=x,
         y=y,
         width=0.38,
         offset=offset,
         marker=marker,
-        text=[cell_number(value) for value in y] if numbered else None,
-        textposition="outside",
+        text=numbers,
         textangle=-90 if len(x) > _UPRIGHT_NUMBERS else 0,
         textfont={"size": 10, "color": theme.text},
-        cliponaxis=False,
-        constraintext="none",
         hovertext=list(names),
         hovertemplate="%{hovertext}: %{y:.4~g}<extra></extra>",
         meta={"kind": kind},
+        **NUMBERS,
     )

@@ -10,9 +10,9 @@ from jaxtyping import Float
 
 from model.logits.direct import DirectLogits, direct_logits
 from model.logits.probability import entropy_bits, log_probabilities, ranking, top
-from viz.figures.labels import hover_name, shorten
+from viz.figures.labels import hover_name
 from viz.pages.lens.figure_contributions import head_contributions, other_contributions
-from viz.pages.lens.figure_table import lens_table
+from viz.pages.lens.figure_table import LensRow, lens_table
 from viz.shell.charts import chart
 from viz.shell.choose import choose
 from viz.shell.say import remark
@@ -24,7 +24,6 @@ from viz.state.view import View
 from viz.text.catalogue import _
 from viz.text.markdown import as_text
 from viz.text.numbers import difference_text
-from viz.text.plotly import plain
 
 N_GUESSES, N_OFFERED, N_NAMED = 5, 40, 3
 TOP_GUESS = -1  # in place of a token's id: whichever token the model holds most likely
@@ -60,18 +59,26 @@ def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> Non
     label = view.model.tokenizer.token(final).label
     ranks = (logits > logits[:, [final]]).sum(axis=1) + 1
     ranks[-1] = 1  # of equal ones the lower id counts as the guess
+    names = [
+        _("embeddings"),
+        *(_("layer {layer}", layer=layer) for layer in range(n_layers - 1)),
+        _("layer {layer} = output", layer=n_layers - 1),
+    ]
+    entropies = entropy_bits(logits).tolist()
+    rows = [
+        LensRow(
+            name,
+            guesses=[view.model.tokenizer.token(token_id).label for token_id in order],
+            shares=shares[row, order].tolist(),
+            final=order.index(final) if final in order else None,
+            final_share=float(shares[row, final]),
+            final_rank=int(ranks[row]),
+            entropy=entropies[row],
+        )
+        for row, (name, order) in enumerate(zip(names, orders.tolist(), strict=True))
+    ]
     figure = lens_table(
-        np.take_along_axis(shares, orders, axis=1),
-        guesses=[[view.model.tokenizer.token(token_id).label for token_id in order] for order in orders.tolist()],
-        is_final=orders == final,
-        rows=[
-            _("embeddings"),
-            *(_("layer {layer}", layer=layer) for layer in range(n_layers - 1)),
-            _("layer {layer} = output", layer=n_layers - 1),
-        ],
-        entropy=entropy_bits(logits),
-        final_rank=ranks,
-        final_share=shares[:, final],
+        rows,
         final=label,
         position=hover_name(query, view.labels[query]),
         theme=theme(),
@@ -144,17 +151,10 @@ def parts_part(view: View, parts: DirectLogits, query: int, *, less_average: boo
     heads = parts.heads[..., 0]
     left, right = st.columns(2, gap="large")
     with left:
-        figure = head_contributions(heads, token=f'"{plain(shorten(label))}"', theme=theme(), width=520)
+        figure = head_contributions(heads, token=label, theme=theme())
         chart(figure, key="lens_heads", alt=_("What each head adds directly to the token’s logit"))
     with right:
-        figure = other_contributions(
-            parts.mlps[:, 0],
-            parts.attn_bias[:, 0],
-            embed=float(parts.embed[0]),
-            pos_embed=float(parts.pos_embed[0]),
-            unembed_bias=float(parts.unembed_bias[0]),
-            theme=theme(),
-        )
+        figure = other_contributions(parts, theme=theme())
         chart(figure, key="lens_others", alt=_("What embeddings, MLPs and biases add directly to the token’s logit"))
     st.markdown(_strongest(heads))
     total, own = float(parts.total[0]), float(parts.logits[0])

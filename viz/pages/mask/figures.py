@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
 
+from viz.figures.chart import Chart
+from viz.figures.data import Table
 from viz.figures.frames import frame
 from viz.figures.labels import hover_name, position_label, shorten, text_width, tick_indices, token_axis
 from viz.figures.look import CLEAR, base_layout
@@ -17,6 +18,9 @@ from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
 from viz.text.plotly import plain
 from viz.theme import Theme, mix
+
+if TYPE_CHECKING:
+    from model.steps.masking import MaskSteps
 
 NUMBERED_TOKENS = 12
 """Up to this many tokens every cell carries its number or its word."""
@@ -40,10 +44,7 @@ MIN_SLOTS = 6
 
 
 def mask_matrices(
-    products: Float[np.ndarray, "query key"],
-    scaled: Float[np.ndarray, "query key"],
-    masked: Float[np.ndarray, "query key"],
-    pattern: Float[np.ndarray, "query key"],
+    steps: MaskSteps,
     *,
     labels: Sequence[str],
     notes: tuple[str, str],
@@ -51,7 +52,7 @@ def mask_matrices(
     theme: Theme,
     columns: int = 2,
     click: bool = True,
-) -> go.Figure:
+) -> Chart:
     """Q Kᵀ, scaled, masked and softmax, query rows and key columns; numbers in the cells up to `NUMBERED_TOKENS`.
 
     `notes` say what the products are and what they are divided by. Cells above the diagonal are drawn as masked in the
@@ -60,15 +61,15 @@ def mask_matrices(
     """
     n = len(labels)
     hidden = np.triu(np.ones((n, n), dtype=bool), 1)
-    largest = float(np.abs(scaled).max()) or 1.0
+    largest = float(np.abs(steps.scaled).max()) or 1.0
     rows, keys = token_axis("query", labels), token_axis("key", labels)
     shared: dict[str, Any] = {"rows": rows, "columns": keys, "hover": "query %{y} against key %{x}: %{value}"}
     limits: dict[str, Any] = {"zmin": -largest, "zmax": largest}
     panels = [
-        Panel(products, "1 Q Kᵀ", "score", note=notes[0], **shared),
-        Panel(scaled, "2 Scaled", "score", note=notes[1], **shared, **limits),
+        Panel(steps.products, "1 Q Kᵀ", "score", note=notes[0], **shared),
+        Panel(steps.scaled, "2 Scaled", "score", note=notes[1], **shared, **limits),
         Panel(
-            np.where(hidden, np.nan, masked),
+            np.where(hidden, np.nan, steps.masked),
             "3 Masked",
             "score",
             note=f"later keys become {masked_text}",
@@ -78,7 +79,7 @@ def mask_matrices(
             **shared,
             **limits,
         ),
-        weights_panel(pattern, "4 Softmax", labels=labels, note="along each row, adds up to 1", hidden=hidden),
+        weights_panel(steps.pattern, "4 Softmax", labels=labels, note="along each row, adds up to 1", hidden=hidden),
     ]
     width = ONE_COLUMN_WIDTH if columns == 1 else WIDTH
     if n > NUMBERED_TOKENS:
@@ -87,13 +88,19 @@ def mask_matrices(
     beside = max(map(text_width, rows.ticks)) + (60 if columns > 1 else 26)  # labels and edges
     cell = np.clip((WIDTH - beside) / (2 * n), *NUMBER_WIDTHS)
     least = round(columns * max(n * cell, LEAST_TILE if columns > 1 else 0) + beside)
-    figure = tile_figure(
-        panels, theme=theme, columns=columns, width=least, cell_height=NUMBER_HEIGHT, numbers=True, click=click
+    return tile_figure(
+        panels,
+        theme=theme,
+        columns=columns,
+        width=least,
+        cell_height=NUMBER_HEIGHT,
+        numbers=True,
+        click=click,
+        min_width=least,
     )
-    return figure.update_layout(meta={**figure.layout.meta, "min_width": least})
 
 
-def training_examples(labels: Sequence[str], *, theme: Theme) -> go.Figure:
+def training_examples(labels: Sequence[str], *, theme: Theme) -> Chart:
     """One text as training examples: row i reads the tokens 1 to i (green), its label is token i + 1 (pink).
 
     The text ends where the last row's label would be: its cell stays open. Words are in the cells up to
@@ -118,7 +125,15 @@ def training_examples(labels: Sequence[str], *, theme: Theme) -> go.Figure:
         names = [position_label(row + 1, labels[row + 1]) for row in shown]
         traces.append(_texts([column[1]] * len(shown), shown, names, theme.text, place="middle right"))
     traces.append(_hover(labels, sum(column) / 2))
-    return go.Figure(traces, _layout(labels, column, cell, theme))
+    layout, min_width = _layout(labels, column, cell, theme)
+
+    def table() -> Table:
+        return Table(
+            ("example", "last token read", "its label"),
+            ((row + 1, label, labels[row + 1] if row + 1 < n else "") for row, label in enumerate(labels)),
+        )
+
+    return Chart(go.Figure(traces, layout), table, min_width)
 
 
 def _pale(role: str, theme: Theme) -> str:
@@ -220,8 +235,11 @@ def _hover(labels: Sequence[str], middle: float) -> go.Scatter:
     )
 
 
-def _layout(labels: Sequence[str], column: tuple[float, float], cell: float, theme: Theme) -> dict[str, Any]:
-    """Rows from the top, positions above the words or, without words in the cells, the tokens below."""
+def _layout(
+    labels: Sequence[str], column: tuple[float, float], cell: float, theme: Theme
+) -> tuple[dict[str, Any], int]:
+    """Rows from the top, positions above the words or, without words in the cells, the tokens below;
+    and the least width in pixels."""
     n, worded = len(labels), bool(cell)
     across = max(column[1] + 0.5, MIN_SLOTS)
     height = ROW_HEIGHT * n if worded else TALL_HEIGHT
@@ -241,7 +259,7 @@ def _layout(labels: Sequence[str], column: tuple[float, float], cell: float, the
         frame(across_cells, (-0.5, n - 0.5), line=theme.frame, layer="above")
         for across_cells in ((-0.5, n - 0.5), column)
     ]
-    return base_layout(theme) | {
+    layout = base_layout(theme) | {
         "height": round(height + TOP + bottom),
         "margin": {"l": LEFT, "r": round(right), "t": TOP, "b": round(bottom), "pad": 0},
         "xaxis": {
@@ -264,8 +282,8 @@ def _layout(labels: Sequence[str], column: tuple[float, float], cell: float, the
             _title("<b>Label</b>", theme.ink("score"), sum(column) / 2, "center", 22 if worded else 4),
             _title("position ", theme.muted, -0.5, "right", *((2, 1, 12) if worded else (-22, 0, 12))),
         ],
-        "meta": {"min_width": round(LEFT + RIGHT + across * cell) if worded else 420, "rows": n},
     }
+    return layout, round(LEFT + RIGHT + across * cell) if worded else 420
 
 
 def _title(

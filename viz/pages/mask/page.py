@@ -95,10 +95,7 @@ def own_matrices(view: View, divisor: str, subtracted: bool) -> Float[np.ndarray
     say("##### {name} on your text", name=name)
     remark("Computed by {name} from what you typed.", name=as_text(view.model.name))
     figure = mask_matrices(
-        steps.products,
-        steps.scaled,
-        steps.masked,
-        steps.pattern,
+        steps,
         labels=view.labels,
         notes=(
             _("every query times every key"),
@@ -135,10 +132,7 @@ def article_matrices(subtracted: bool) -> None:
     say("##### The article’s example")
     remark("Fixed numbers, the article’s own.")
     figure = mask_matrices(
-        steps.products,
-        steps.scaled,
-        steps.masked,
-        steps.pattern,
+        steps,
         labels=masking.ARTICLE_TOKENS,
         notes=(_("the article’s scores"), _("divided by √{d_head} = 4", d_head=masking.ARTICLE_D_HEAD)),
         masked_text=SUBTRACTED if subtracted else INFINITY,

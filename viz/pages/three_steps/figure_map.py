@@ -15,7 +15,8 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from viz.figures.blocks import Blocks, to_blocks
-from viz.figures.data import Table, numbers, with_data
+from viz.figures.chart import Chart
+from viz.figures.data import Table, numbers
 from viz.figures.frames import frame, veil
 from viz.figures.labels import position_label, share_text, text_width
 from viz.figures.look import base_layout
@@ -69,8 +70,7 @@ def steps_map(
     theme: Theme,
     lit: Collection[int] = (1, 2, 3),
     masked: Bool[np.ndarray, " key"] | None = None,
-    width: int = ROW_WIDTH,
-) -> go.Figure:
+) -> Chart:
     """The token paths through one head while the token at `query` is processed; the steps in `lit` stand out.
 
     `vectors` has `x`, `query`, `key`, `value` and `z` of every token (rows), `weights` what the query gives each key.
@@ -87,11 +87,12 @@ def steps_map(
     strips = {
         name: to_blocks(rows, max_cells=INPUT_CELLS if name == "x" else HEAD_CELLS) for name, rows in kinds.items()
     }
-    place = _place(paths, max(blocks.values.shape[1] for blocks in strips.values()), width)
+    place = _place(paths, max(blocks.values.shape[1] for blocks in strips.values()))
     traces = [_cells(strips, place, theme), *_hovers(strips, place), _arrows(place, query, theme)]
     traces.append(_shares(weights, hidden, place, theme))
-    figure = go.Figure(traces, _layout(weights, masked, labels, query, head, lit, place, theme))
-    return with_data(figure, lambda: _table(paths, labels, kinds | {"weight": weights[list(paths), None]}))
+    layout, min_width = _layout(weights, masked, labels, query, head, lit, place, theme)
+    vectors_and_weights = kinds | {"weight": weights[list(paths), None]}
+    return Chart(go.Figure(traces, layout), lambda: _table(paths, labels, vectors_and_weights), min_width)
 
 
 def _table(paths: Sequence[int], labels: Sequence[str], vectors: dict[str, Float[np.ndarray, "path _"]]) -> Table:
@@ -116,9 +117,9 @@ def shown_paths(
     return tuple(sorted([*chosen, *islice(by_weight, most - len(chosen))]))
 
 
-def _place(paths: tuple[int, ...], strip: int, width: int) -> _Place:
+def _place(paths: tuple[int, ...], strip: int) -> _Place:
     pitch = strip + max(3, strip // 5)
-    room = width - 8 - STEP_COLUMN - SIDE
+    room = ROW_WIDTH - 8 - STEP_COLUMN - SIDE
     cell = min(PATH_WIDTH, room / len(paths)) / pitch
     return _Place(paths, pitch, cell, -0.5 - STEP_COLUMN / cell, -0.5 + (room + SIDE) / cell)
 
@@ -211,7 +212,8 @@ def _layout(
     lit: Collection[int],
     place: _Place,
     theme: Theme,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], int]:
+    """Axes, shapes and names; and the least width in pixels."""
     ticks = [position_label(path, labels[path]) for path in place.paths]
     longest = max(text_width(tick) for tick in ticks)
     rotated = longest > place.pitch * place.cell
@@ -220,7 +222,7 @@ def _layout(
     least = LEAST_PATH_WIDTH if rotated else max(LEAST_PATH_WIDTH, round(longest))
     whole = (place.end - place.start) * place.cell + 8  # the nominal width
     needed = max(STEP_COLUMN + SIDE + 8 + least * len(place.paths), whole * LEAST_STEP_COLUMN / STEP_COLUMN)
-    return base_layout(theme) | {
+    layout = base_layout(theme) | {
         "height": round(TOP + 28 + bottom),
         "margin": {"l": 4, "r": 4, "t": 22, "b": bottom, "pad": 2},
         "xaxis": {
@@ -234,13 +236,9 @@ def _layout(
         "yaxis": {"range": [-6, TOP], "showticklabels": False, **axis},
         "shapes": [*_lines(weights, masked, query, lit, place, theme), *_veils(masked, lit, place, theme)],
         "annotations": list(_names(masked is not None, len(labels), head, lit, place, theme)),
-        "meta": {
-            "min_width": round(needed),
-            "in_view": place.centre(query),
-            "paths": list(place.paths),
-            "lit": sorted(lit),
-        },
+        "meta": {"in_view": place.centre(query)},
     }
+    return layout, round(needed)
 
 
 def _lines(

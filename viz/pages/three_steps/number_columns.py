@@ -1,15 +1,15 @@
-"""Columns of numbers beside tiles: a text for each row, where the row has room for one."""
+"""Columns of numbers beside tiles: a text for each row that has room for one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 
-from viz.figures.blocks import MAX_CELLS
-from viz.figures.panels import Panel
-from viz.figures.tiles import tile_figure
+from viz.figures.panels import Grid, row_ticks
+from viz.figures.tiles import Traced
 from viz.text.plotly import plain
 from viz.theme import Theme
 
@@ -18,51 +18,65 @@ NARROWEST = 0.72
 """A figure may shrink to this part of its nominal width before its columns of numbers touch."""
 
 
-class Numbers(NamedTuple):
-    """A column of numbers beside the tiles: its two lines of heading, and a text and a colour for each row."""
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers: its two lines of heading, and a text and a colour for each row of the first tile."""
 
     title: str
     below: str
     texts: Sequence[str]
     colours: Sequence[str]
 
-
-def tiles_with_numbers(
-    panels: Sequence[Panel], columns: Sequence[Numbers], *, theme: Theme, width: int, cell_height: float
-) -> go.Figure:
-    """Two tiles across with columns of numbers to their right, beside the rows of the first tile that have a label.
-
-    Rows drawn in blocks have no numbers.
-    """
-    if len(panels[0].rows) > MAX_CELLS:
-        return tile_figure(panels, theme=theme, columns=2, width=width, cell_height=cell_height)
-    tiles_width = width - NUMBER_WIDTH * len(columns)
-    figure = tile_figure(panels, theme=theme, columns=2, width=tiles_width, cell_height=cell_height)
-    layout = figure.layout
-    margin, across, down = layout.margin, layout.xaxis.range, layout.yaxis.range
-    cell = (tiles_width - margin.l - margin.r) / (across[1] - across[0])
-    pixel = (down[0] - down[1]) / (layout.height - margin.t - margin.b)
-    for i, column in enumerate(columns):
-        x = across[1] + NUMBER_WIDTH * (i + 1) / cell
-        figure.add_trace(_text(x, [-0.5 - 42 * pixel], [f"<b>{plain(column.title)}</b>"], 13, [theme.text]))
-        figure.add_trace(_text(x, [-0.5 - 24 * pixel], [plain(column.below)], 11, [theme.muted]))
-        add_numbers(figure, column, x, title=column.title)
-    end = across[1] + NUMBER_WIDTH * len(columns) / cell
-    least = max(layout.meta["min_width"] * width / tiles_width, NARROWEST * width)
-    return figure.update_layout(
-        xaxis_range=[across[0], end], xaxis2_range=[across[0], end], meta=layout.meta | {"min_width": round(least)}
-    )
+    def trace(self, grid: Grid, x: float) -> go.Scatter:
+        """The texts of the rows that have a label, ending at `x`."""
+        tile = grid.tiles[0]
+        rows = row_ticks(tile, grid)
+        texts, colours = ([values[row] for row in rows] for values in (self.texts, self.colours))
+        return _text(x, [tile.y0 + row for row in rows], texts, 12, colours, numbers=self.title)
 
 
-def add_numbers(figure: go.Figure, column: Numbers, x: float, *, title: str) -> None:
-    """The column's texts, ending at `x`, beside those of the first tile's rows that have a label."""
-    rows = [int(y) for y in figure.layout.yaxis.tickvals if y < len(column.texts)]
-    texts, colours = ([values[row] for row in rows] for values in (column.texts, column.colours))
-    figure.add_trace(_text(x, rows, texts, 12, colours, numbers=title))
+@dataclass(frozen=True)
+class NumberColumns:
+    """Columns of numbers to the right of the tiles. `width` is that of the whole figure."""
+
+    columns: Sequence[Numbers]
+    width: int
+
+    @property
+    def room(self) -> int:
+        return NUMBER_WIDTH * len(self.columns)
+
+    def least_width(self, grid: Grid) -> int:
+        return round(max(grid.min_width * self.width / (self.width - self.room), NARROWEST * self.width))
+
+    def draw(self, grid: Grid, theme: Theme) -> tuple[list[Traced], list[dict[str, Any]]]:
+        traces = []
+        for i, column in enumerate(self.columns):
+            x = grid.n_columns - 0.5 + NUMBER_WIDTH * (i + 1) / grid.cell_width
+            title, below = (-0.5 - pixels / grid.row_height for pixels in (42, 24))
+            traces.append(_text(x, [title], [f"<b>{plain(column.title)}</b>"], 13, [theme.text]))
+            traces.append(_text(x, [below], [plain(column.below)], 11, [theme.muted]))
+            traces.append(column.trace(grid, x))
+        return [(trace, None) for trace in traces], []
+
+
+@dataclass(frozen=True)
+class BesideTile:
+    """A column of numbers in the gap to the left of the tile with the number `tile`; its heading is not drawn."""
+
+    column: Numbers
+    tile: int
+    room: int = 0
+
+    def least_width(self, grid: Grid) -> int:
+        return grid.min_width
+
+    def draw(self, grid: Grid, theme: Theme) -> tuple[list[Traced], list[dict[str, Any]]]:
+        return [(self.column.trace(grid, grid.tiles[self.tile].x0 - 0.5), None)], []
 
 
 def _text(
-    x: float, y: Sequence[float], texts: Sequence[str], size: int, colours: Sequence[str], **meta: Any
+    x: float, y: Sequence[float], texts: Sequence[str], size: int, colours: Sequence[str], **meta: str
 ) -> go.Scatter:
     """Right-aligned texts one under the other, ending at `x`."""
     return go.Scatter(

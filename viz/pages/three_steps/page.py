@@ -188,11 +188,7 @@ def score_step(work: Work, *, alone: bool) -> None:
     table = score_table(
         trace.q[layer, head, query],
         trace.k[layer, head],
-        scoring.products,
-        scoring.sums,
-        scoring.scaled,
-        scoring.weights,
-        masked=scoring.masked,
+        scoring,
         labels=view.labels,
         query=query,
         divisor=divisor,
@@ -244,11 +240,9 @@ def sum_step(work: Work) -> None:
     own = trace.z[layer, head, query]
     figure = value_table(
         trace.v[layer, head],
-        work.scoring.weights,
-        work.summing.weighted,
-        work.summing.z,
+        work.scoring,
+        work.summing,
         own,
-        masked=work.scoring.masked,
         labels=view.labels,
         token=work.label,
         rows=work.rows,
@@ -305,11 +299,11 @@ def head_section(view: View) -> None:
         )
         chart(figure, key="tokens", alt=_("x, query, key and value of every token in {name}", name=name))
     elif shown == "biases":
-        figure = projection_biases(parts.q.bias, parts.k.bias, parts.v.bias, theme=theme())
+        figure = projection_biases(parts, theme=theme())
         chart(figure, key="biases", alt=_("Biases of query, key and value of {name}", name=name))
         remark("Added to the products of x and the weights; not drawn in the article.")
     else:
-        figure = projection_matrices(parts.q.weight, parts.k.weight, parts.v.weight, head=name, theme=theme())
+        figure = projection_matrices(parts, head=name, theme=theme())
         chart(figure, key="weights", alt=_("Weight matrices of query, key and value of {name}", name=name))
         remark(
             "{name}'s columns of `h.{layer}.attn.c_attn`: {d_model} × {d_head} numbers each.",

@@ -13,9 +13,10 @@ from model.logits.probability import kl_bits, probabilities, top
 from model.text.align import Alignment, align, aligned_part, with_rest
 from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.figures.change import next_token_change
-from viz.figures.clicks import Cell
-from viz.figures.difference import Rows, matrix_rows, pattern_difference
+from viz.figures.chart import Cell
+from viz.figures.difference import pattern_difference
 from viz.figures.labels import hover_name
+from viz.figures.panels import Rows
 from viz.pages.two_sentences.text import second_text
 from viz.pages.two_sentences.words import alignment_words, next_words, rows_words
 from viz.shell.charts import chart
@@ -173,7 +174,7 @@ def matrix_section(view: View, second: View, alignment: Alignment) -> Rows | Non
         "the Jensen-Shannon divergence of a row in both texts (Lin 1991), from 0 to 1 bit; the weight on "
         "tokens without a partner is taken together as one more key, so that rows add up to 1."
     )
-    return matrix_rows(drawn.figure, first=drawn.row)
+    return drawn.rows
 
 
 def page() -> None:

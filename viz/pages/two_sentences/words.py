@@ -9,10 +9,9 @@ from jaxtyping import Float
 
 from model.text.align import Alignment
 from viz.figures.labels import shorten
-from viz.figures.next_token import share
 from viz.text.catalogue import _, ngettext
 from viz.text.markdown import as_text
-from viz.text.numbers import distance_text
+from viz.text.numbers import distance_text, probability_text
 
 _MOST_GAPS, _MOST_NAMED = 6, 8
 
@@ -78,7 +77,7 @@ def next_words(
             else _("- In the **first** text, after {query}: “**{token}**” is likeliest, with {share}.")
         )
         query = f"{pos + 1} “{as_text(shorten(label))}”"
-        told.append(words.format(query=query, token=as_text(token), share=share(p)))
+        told.append(words.format(query=query, token=as_text(token), share=probability_text(p)))
     if divergence:
         apart = _(
             "The two predictions are **{distance} bits** apart (Jensen-Shannon: 0 equal, 1 nothing in common). "

@@ -11,6 +11,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from viz.figures.chart import Chart
+from viz.figures.data import Table
 from viz.figures.frames import Span, frame
 from viz.figures.look import CLEAR, base_layout
 from viz.theme import Theme, mix
@@ -49,7 +51,7 @@ class _Drawing:
         )
 
 
-def stack_diagram(shapes: Shapes, *, n_layers: int, layer: int, theme: Theme) -> go.Figure:
+def stack_diagram(shapes: Shapes, *, n_layers: int, layer: int, theme: Theme) -> Chart:
     """The stack of a network with tensors of these `shapes` (names as in the checkpoint, a block's without `h.N.`).
 
     Of the blocks, the first, the last and the one at `layer` are drawn, the last one open with its four matrices; how
@@ -63,7 +65,12 @@ def stack_diagram(shapes: Shapes, *, n_layers: int, layer: int, theme: Theme) ->
     top = _blocks(drawing, shapes, n_layers, layer, y + 24)
     drawing.arrow(WIDTH / 2, top, top + 20)
     height = _output(drawing, shapes, top + 24)
-    return go.Figure(_texts(drawing), _layout(drawing, height))
+    figure = go.Figure(_texts(drawing), _layout(drawing, height))
+    return Chart(
+        figure,
+        lambda: Table(("tensor", "shape"), ((name, " × ".join(map(str, shape))) for name, shape in shapes.items())),
+        MIN_WIDTH,
+    )
 
 
 def _embeddings(drawing: _Drawing, shapes: Shapes, y: float) -> float:
@@ -181,5 +188,4 @@ def _layout(drawing: _Drawing, height: float) -> dict[str, Any]:
         "yaxis": {"range": [0, height], **hidden},
         "shapes": drawing.shapes,
         "annotations": drawing.arrows,
-        "meta": {"min_width": MIN_WIDTH},
     }

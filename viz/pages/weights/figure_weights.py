@@ -6,20 +6,20 @@ A matrix too large for the screen comes in blocks, each told by one number; ever
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz.figures.frames import frame
+from viz.figures.chart import Chart
+from viz.figures.frames import Span
 from viz.figures.labels import Axis
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
 from viz.theme import Theme
 
 BLOCK_WIDTH, EMBEDDING_WIDTH = 740, 1080
-_SHOWN_VALUE = "%{customdata[0]:.4~g}"
 
 
 class Matrix(NamedTuple):
@@ -53,55 +53,34 @@ _LOOKS = {
 }
 
 
-def block_weights(
-    matrices: Mapping[str, Matrix], *, head: int, d_head: int, statistic: str, theme: Theme, width: int = BLOCK_WIDTH
-) -> go.Figure:
+def block_weights(matrices: Mapping[str, Matrix], *, head: int, d_head: int, statistic: str, theme: Theme) -> Chart:
     """The matrices of one block, three a row, `c_attn` in its q, k and v parts.
 
     Outlined: the columns of `c_attn` that make the q, k and v of `head`, and the rows of `attn.c_proj` that read its z.
     `statistic` says in words what a cell of several weights shows.
     """
-    figure = _tiles(matrices, statistic, theme, columns=3, width=width)
-    start, end = head * d_head, (head + 1) * d_head
-    for tile, (name, matrix) in zip(figure.layout.meta["tiles"], matrices.items(), strict=True):
-        top, left, bottom, right = tile["y0"], tile["x0"], tile["rows"], tile["columns"]
-        span: tuple[float, float, float, float] | None = None
+    panels = []
+    for name, matrix in matrices.items():
+        n_rows, n_columns = matrix.values.shape
+        across, down = ((head * d_head / length, (head + 1) * d_head / length) for length in matrix.block[::-1])
+        outlines: list[tuple[Span, Span]] = []
         if name.startswith("c_attn"):
-            span = (start / matrix.block[1], end / matrix.block[1], 0, bottom)
+            outlines = [(across, (0, n_rows))]
         elif name == "attn.c_proj":
-            span = (0, right, start / matrix.block[0], end / matrix.block[0])
-        if span is not None:
-            x, y = ((edge - 0.5 + span[i], edge - 0.5 + span[i + 1]) for edge, i in ((left, 0), (top, 2)))
-            figure.add_shape(frame(x, y, line=theme.text, width=2, layer="above"), name=name)
-    return figure
+            outlines = [((0, n_columns), down)]
+        panels.append(replace(_panel(_LOOKS[name], matrix, statistic), outlines=outlines))
+    return tile_figure(panels, theme=theme, columns=3, width=BLOCK_WIDTH, framed=False)
 
 
-def embedding_weights(
-    matrices: Mapping[str, Matrix], *, statistic: str, theme: Theme, width: int = EMBEDDING_WIDTH
-) -> go.Figure:
+def embedding_weights(matrices: Mapping[str, Matrix], *, statistic: str, theme: Theme) -> Chart:
     """The token and the position matrix side by side, and the output matrix where a model has its own."""
-    return _tiles(matrices, statistic, theme, columns=len(matrices), width=width, cell_height=3.4)
+    panels = [_panel(_LOOKS[name], matrix, statistic) for name, matrix in matrices.items()]
+    return tile_figure(panels, theme=theme, width=EMBEDDING_WIDTH, cell_height=3.4, framed=False)
 
 
-def _tiles(matrices: Mapping[str, Matrix], statistic: str, theme: Theme, **options: Any) -> go.Figure:
-    figure = tile_figure(
-        [_panel(_LOOKS[name], matrix) for name, matrix in matrices.items()], theme=theme, framed=False, **options
-    )
-    sentences = [_sentence(_LOOKS[name], matrix, statistic) for name, matrix in matrices.items()]
-    shown = list(matrices.items())
-    for trace in figure.data:
-        if (trace.meta or {}).get("panel") is not None:
-            index = trace.meta["panel"]
-            name, matrix = shown[index]
-            tile = figure.layout.meta["tiles"][index]
-            rows = (trace.y.astype(np.int64) - tile["y0"]) * matrix.block[0] + _LOOKS[name].first
-            columns = (trace.x.astype(np.int64) - tile["x0"]) * matrix.block[1]
-            trace.customdata = np.stack([trace.customdata, rows, columns], axis=1).astype(np.float32)
-            trace.hovertemplate = f"{sentences[index]}<extra></extra>"
-    return figure
-
-
-def _panel(look: _Look, matrix: Matrix) -> Panel:
+def _panel(look: _Look, matrix: Matrix, statistic: str) -> Panel:
+    """A matrix as a panel; each cell knows the first row and column that it stands for."""
+    rows, columns = (np.indices(matrix.values.shape)[side] * matrix.block[side] for side in (0, 1))
     sides = f"{matrix.size[0]:,} × {matrix.size[1]:,}"
     return Panel(
         matrix.values,
@@ -110,6 +89,8 @@ def _panel(look: _Look, matrix: Matrix) -> Panel:
         _axis(look.rows, matrix.values.shape[0], matrix.block[0], look.first),
         _axis(look.columns, matrix.values.shape[1], matrix.block[1], 0),
         note=sides if matrix.block == (1, 1) else f"{sides}, each cell {_block_size(matrix)}",
+        hover=_sentence(look, matrix, statistic),
+        extra=(rows + look.first, columns),
     )
 
 
@@ -120,15 +101,16 @@ def _block_size(matrix: Matrix) -> str:
 
 def _axis(title: str, n: int, length: int, first: int) -> Axis:
     """Ticks are the first row or column of each cell; the hover sentences name them from the cell's own data."""
-    return Axis(title, tuple(str(i * length + first) for i in range(n)), ("",) * n, first=0, binary=True)
+    numbers = tuple(i * length + first for i in range(n))
+    return Axis(title, tuple(map(str, numbers)), ("",) * n, numbers=numbers, first=0, binary=True)
 
 
 def _sentence(look: _Look, matrix: Matrix, statistic: str) -> str:
     """What a hover says; the cell's first row and column are in its own data, after its value."""
     place = f"{look.rows} %{{customdata[1]}}, {look.columns.split(',')[0]} %{{customdata[2]}}"
     if matrix.block == (1, 1):
-        return f"{place}: {_SHOWN_VALUE}"
-    return f"{_block_size(matrix)} weights, from {place} on<br>the {statistic}: {_SHOWN_VALUE}"
+        return f"{place}: %{{value}}"
+    return f"{_block_size(matrix)} weights, from {place} on<br>the {statistic}: %{{value}}"
 
 
 Row = tuple[str, Sequence[int], int, int]

@@ -15,9 +15,9 @@ from model.logits.probability import kl_bits, probabilities
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, as_read, charts, panel_values
 from tests.viz.navigation import go_to
-from viz.pages.change.later import bits_text
 from viz.registry import PAGES
 from viz.shell import sure_guess
+from viz.text.numbers import bits_text
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"

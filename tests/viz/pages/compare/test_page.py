@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from model.files.checkpoint import EMBEDDED, load_model
 from model.heads.comparison import js_divergence
 from model.trace.trace import Trace, run_trace
-from tests.viz.decode import array, charts, panel_values, strip_data
+from tests.viz.decode import array, charts, panel_range, panel_values, strip_data
 from viz.state.focus import MEAN
 
 OpenApp = Callable[..., AppTest]
@@ -41,8 +41,8 @@ def test_the_difference_of_two_heads_and_how_far_each_row_is_apart(open_app: Ope
     drawn = charts(app)["pair"]
     for panel, expected in enumerate((a, b, a - b)):
         np.testing.assert_allclose(panel_values(drawn, panel), lower(expected), atol=1e-6)
-    low, high = drawn["layout"]["meta"]["tiles"][2]["range"]
-    assert -low == high
+    low, high = panel_range(drawn, 2)
+    assert -low == pytest.approx(high)
     distances = js_divergence(a, b)
     assert any(f"{distances[1:].mean():.3f} bits" in text.value for text in app.markdown)
     assert any(f"| {distances[3]:.3f} |" in text.value for text in app.markdown)

@@ -6,8 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from tests.viz.figures.samples import hover_text, values_of
-from viz.figures.data import data_of
+from tests.viz.figures.samples import hover_text, range_of, values_of
 from viz.figures.look import CLEAR
 from viz.pages.heads.figures import measure_heatmap, sheet_cells, thumbnail_sheet
 from viz.theme import DARK, LIGHT, Theme
@@ -32,8 +31,8 @@ def colour_at(cells: go.Heatmap, height: int) -> str:
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_every_thumbnail_lies_in_its_place(n_layers: int, n_heads: int, side: int, theme: Theme) -> None:
     weights = thumbnails_of(n_layers, n_heads, side)
-    figure = thumbnail_sheet(weights, queries=np.arange(side), block=1, theme=theme)
-    cells, names = figure.data
+    chart = thumbnail_sheet(weights, queries=np.arange(side), block=1, theme=theme)
+    cells, names = chart.figure.data
     z = np.asarray(cells.z)
     assert z.dtype == np.uint8
     by_name = dict(zip(names.text, zip(names.y, names.x, strict=True), strict=True))
@@ -49,13 +48,13 @@ def test_every_thumbnail_lies_in_its_place(n_layers: int, n_heads: int, side: in
     assert colour_at(cells, 250) == theme.sequential[-1][1]
     assert colour_at(cells, 252) == theme.masked
     assert colour_at(cells, 255) == CLEAR
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # layer 0 on top
+    assert chart.figure.layout.yaxis.range[0] > chart.figure.layout.yaxis.range[1]  # layer 0 on top
 
 
 def test_the_sheets_data_are_the_exact_weights_with_their_keys() -> None:
     weights = thumbnails_of(2, 2, 3)
-    figure = thumbnail_sheet(weights, queries=np.array([3, 7, 9]), block=4, theme=LIGHT)
-    table = data_of(figure)
+    chart = thumbnail_sheet(weights, queries=np.array([3, 7, 9]), block=4, theme=LIGHT)
+    table = chart.table()
     rows = list(table.rows)
     assert table.columns == ("layer", "head", "query", "first key", "last key", "weight")
     assert len(rows) == 2 * 2 * 6
@@ -70,14 +69,14 @@ def test_a_sheet_of_many_heads_has_small_thumbnails(n_heads: int, cells: int) ->
 
 def test_a_measure_of_every_head() -> None:
     values = np.array([[0.25, np.nan, 1.0], [0.0, 0.5, 0.125]])
-    figure = measure_heatmap(values, title="Induction", note="share of weight", high=1.0, theme=LIGHT)
-    np.testing.assert_array_equal(values_of(figure, 0), values)
-    assert hover_text(figure, 0, 1, 2) == "L1H2: 0.125"
-    assert hover_text(figure, 0, 0, 1) == "L0H1: not defined on this text"
-    assert figure.layout.meta["tiles"][0]["range"] == [0.0, 1.0]
+    chart = measure_heatmap(values, title="Induction", note="share of weight", high=1.0, theme=LIGHT)
+    np.testing.assert_array_equal(values_of(chart, 0), values)
+    assert hover_text(chart, 0, 1, 2) == "L1H2: 0.125"
+    assert hover_text(chart, 0, 0, 1) == "L0H1: not defined on this text"
+    assert range_of(chart.grid.tiles[0]) == [0.0, 1.0]
 
 
 def test_a_measure_without_spread_still_has_a_scale() -> None:
-    figure = measure_heatmap(np.full((48, 25), np.nan), title="Entropy", note="bits", high=0.0, theme=DARK)
-    assert figure.layout.meta["tiles"][0]["range"] == [0.0, 1.0]
-    assert np.isnan(values_of(figure, 0)).all()
+    chart = measure_heatmap(np.full((48, 25), np.nan), title="Entropy", note="bits", high=0.0, theme=DARK)
+    assert range_of(chart.grid.tiles[0]) == [0.0, 1.0]
+    assert np.isnan(values_of(chart, 0)).all()

@@ -5,24 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.viz.figures.samples import cells, values_of
-from viz.figures.data import data_of
+from model.logits.direct import DirectLogits
+from tests.viz.figures.samples import cells, range_of, values_of
 from viz.pages.lens.figure_contributions import head_contributions, other_contributions
-from viz.pages.lens.figure_table import lens_table
+from viz.pages.lens.figure_table import LensRow, lens_table
 from viz.theme import DARK, LIGHT, colour_at, ink_on
 
 SHARES = np.array([[0.6, 0.2], [0.9, 0.00000001]])
 
 
 def table(theme=LIGHT):
+    rows = [
+        LensRow("embeddings", ["·a", "·b"], SHARES[0].tolist(), 1, 0.2, 2, 1.5),
+        LensRow("layer 0 = output", ["·b", "<i>"], SHARES[1].tolist(), 0, 0.9, 1, 0.25),
+    ]
     return lens_table(
-        SHARES,
-        guesses=[["·a", "·b"], ["·b", "<i>"]],
-        is_final=np.array([[False, True], [True, False]]),
-        rows=["embeddings", "layer 0 = output"],
-        entropy=np.array([1.5, 0.25]),
-        final_rank=np.array([2, 1]),
-        final_share=np.array([0.2, 0.9]),
+        rows,
         final="·b",
         position='2 "·it"',
         theme=theme,
@@ -31,25 +29,25 @@ def table(theme=LIGHT):
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_each_guess_stands_in_its_cell_with_its_probability(theme):
-    figure = table(theme)
-    np.testing.assert_allclose(cells(figure).z, SHARES, rtol=1e-6)
-    words = next(trace for trace in figure.data if (trace.meta or {}).get("guesses"))
+    chart = table(theme)
+    np.testing.assert_allclose(cells(chart).z, SHARES, rtol=1e-6)
+    words = next(trace for trace in chart.figure.data if (trace.meta or {}).get("guesses"))
     assert list(zip(words.x, words.y, words.text, strict=True)) == [
         (0, 0, "·a 60.0%"),
         (1, 0, "<b>·b</b> 20.0%"),
         (0, 1, "<b>·b</b> 90.0%"),
         (1, 1, "&lt;i&gt; &lt;0.001%"),
     ]
-    assert len(figure.layout.shapes) == 2  # the final guess, outlined in both rows
+    assert len(chart.figure.layout.shapes) == 2  # the final guess, outlined in both rows
     inks = [ink_on(colour_at(theme.sequential, share)) for share in (0.6, 0.2, 0.9)]
     assert list(words.textfont.color)[:3] == inks
-    columns = {trace.meta["column"]: list(trace.text) for trace in figure.data if "column" in (trace.meta or {})}
+    columns = {trace.meta["column"]: list(trace.text) for trace in chart.figure.data if "column" in (trace.meta or {})}
     assert columns == {"probability": ["20.0%", "90.0%"], "its rank": ["2", "1"], "entropy, bits": ["1.50", "0.25"]}
-    assert list(figure.layout.yaxis.ticktext) == ["embeddings", "layer 0 = output"]
+    assert list(chart.figure.layout.yaxis.ticktext) == ["embeddings", "layer 0 = output"]
 
 
 def test_the_tables_numbers_can_be_taken_away():
-    rows = [tuple(row) for row in data_of(table()).rows]
+    rows = [tuple(row) for row in table().table().rows]
     assert rows[0] == ("embeddings", 1, "·a", 0.6, 1.5, 0.2, 2)
     assert rows[3] == ("layer 0 = output", 2, "<i>", 0.00000001, 0.25, 0.9, 1)
 
@@ -57,19 +55,27 @@ def test_the_tables_numbers_can_be_taken_away():
 @pytest.mark.parametrize(("n_layers", "n_heads"), [(1, 1), (3, 5), (48, 25)])
 def test_every_head_has_its_cell(n_layers, n_heads):
     heads = np.random.default_rng(0).normal(size=(n_layers, n_heads))
-    figure = head_contributions(heads, token='"·a"', theme=LIGHT)
-    np.testing.assert_allclose(values_of(figure, 0), heads, rtol=1e-6)
-    low, high = figure.layout.meta["tiles"][0]["range"]
+    chart = head_contributions(heads, token="·a", theme=LIGHT)
+    np.testing.assert_allclose(values_of(chart, 0), heads, rtol=1e-6)
+    low, high = range_of(chart.grid.tiles[0])
     assert low == -high == -np.abs(heads).max()
 
 
 def test_all_else_has_its_bar():
-    figure = other_contributions(
-        np.array([1.0, -2.0]), np.array([0.1, 0.2]), embed=3.0, pos_embed=-4.0, unembed_bias=5.0, theme=DARK
+    parts = DirectLogits(
+        ids=np.array([7]),
+        embed=np.array([3.0]),
+        pos_embed=np.array([-4.0]),
+        heads=np.zeros((2, 3, 1)),
+        attn_bias=np.array([[0.1], [0.2]]),
+        mlps=np.array([[1.0], [-2.0]]),
+        unembed_bias=np.array([5.0]),
+        logits=np.array([3.3]),
     )
-    wide, biases = figure.data
+    chart = other_contributions(parts, theme=DARK)
+    wide, biases = chart.figure.data
     np.testing.assert_array_equal(wide.y, [3.0, -4.0, 1.0, -2.0, 5.0])
     np.testing.assert_array_equal(biases.y, [0.1, 0.2])
     np.testing.assert_array_equal(biases.x, [2, 3])
-    assert list(figure.layout.xaxis.ticktext) == ["token", "<br>position", "0", "1", "<br>last bias"]
+    assert list(chart.figure.layout.xaxis.ticktext) == ["token", "<br>position", "0", "1", "<br>last bias"]
     assert wide.hovertext[3] == "MLP of layer 1"

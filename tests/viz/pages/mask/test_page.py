@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from model.files.checkpoint import EMBEDDED, load_model
 from model.steps import masking
 from model.trace.trace import Trace, run_trace
-from tests.viz.decode import array, charts, panel_values, strip_data
+from tests.viz.decode import array, charts, panel_values, strip_data, tile
 from tests.viz.navigation import go_to
 from viz.pages.mask.page import INFINITY, SUBTRACTED, percent, row_in_words
 
@@ -133,8 +133,7 @@ def test_the_articles_example_comes_out_as_printed(open_app: OpenApp, value: str
     assert "Fixed numbers" in said(app)
     drawn = charts(app)
     numbers = drawn["article_steps"]["data"][0]["text"]
-    tiles = drawn["article_steps"]["layout"]["meta"]["tiles"]
-    shown = [[row[tile["x0"] : tile["x0"] + 4] for row in numbers[tile["y0"] :][:4]] for tile in tiles]
+    shown = [tile(drawn["article_steps"], panel).of(numbers).tolist() for panel in range(4)]
     assert shown[0] == [[f"{score:.2f}" for score in row] for row in masking.ARTICLE_SCORES]
     assert shown[2][0][1:] == [SHOWN[value]] * 3
     assert shown[3] == [

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.viz.figures.samples import cells, hover_text, values_of
-from viz.figures.data import data_of
-from viz.figures.labels import share_text, text_width
+from model.steps.three_steps import HeadProjection, HeadProjections, Scoring, Summing
+from tests.viz.figures.samples import cells, hover_text, range_of, values_of
+from viz.figures.labels import text_width
 from viz.pages.three_steps.figure_map import HEAD_CELLS, LATER_VEIL, MOST_PATHS, STEP_NAMES, shown_paths, steps_map
 from viz.pages.three_steps.figure_steps import (
     created_vectors,
@@ -16,6 +16,7 @@ from viz.pages.three_steps.figure_steps import (
     value_table,
 )
 from viz.pages.three_steps.number_columns import NUMBER_WIDTH
+from viz.text.numbers import weight_text
 from viz.theme import DARK, LIGHT
 
 
@@ -32,6 +33,12 @@ def weights_of(n, query, seed=0):
     return weights / weights.sum(), masked
 
 
+def scoring_of(weights, masked):
+    """A head's scores of which only the weights and the mask count."""
+    nothing = np.zeros(len(weights), np.float32)
+    return Scoring(nothing[:, None], nothing, nothing, masked, weights)
+
+
 def labels_of(n):
     return [("·" if i else "") + ["a", "robot", "must", "obey"][i % 4] for i in range(n)]
 
@@ -39,7 +46,7 @@ def labels_of(n):
 def a_map(n=6, query=3, *, causal=True, theme=LIGHT, lit=(1, 2, 3), **sizes):
     vectors = numbers_of(n, **sizes)
     weights, masked = weights_of(n, query if causal else n)
-    figure = steps_map(
+    chart = steps_map(
         vectors,
         weights,
         labels=labels_of(n),
@@ -49,17 +56,17 @@ def a_map(n=6, query=3, *, causal=True, theme=LIGHT, lit=(1, 2, 3), **sizes):
         lit=lit,
         masked=masked if causal else None,
     )
-    return figure, vectors, weights
+    return chart, vectors, weights
 
 
-def kind(figure, name):
-    found = [trace for trace in figure.data if (trace.meta or {}).get("kind") == name]
+def kind(chart, name):
+    found = [trace for trace in chart.figure.data if (trace.meta or {}).get("kind") == name]
     assert len(found) == 1
     return found[0]
 
 
-def text_column(figure, title):
-    found = [trace for trace in figure.data if (trace.meta or {}).get("numbers") == title]
+def text_column(chart, title):
+    found = [trace for trace in chart.figure.data if (trace.meta or {}).get("numbers") == title]
     assert len(found) == 1
     return found[0]
 
@@ -67,20 +74,20 @@ def text_column(figure, title):
 @pytest.mark.parametrize(("n", "query"), [(1, 0), (6, 3), (6, 5), (16, 0)])
 @pytest.mark.parametrize("causal", [True, False])
 def test_the_map_holds_every_tokens_vectors(n, query, causal):
-    figure, vectors, weights = a_map(n, query, causal=causal)
+    chart, vectors, weights = a_map(n, query, causal=causal)
     for name, values in {**vectors, "weighted": weights[:, None] * vectors["value"]}.items():
-        data = np.asarray(kind(figure, name).customdata).reshape(*values.shape, 3)
+        data = np.asarray(kind(chart, name).customdata).reshape(*values.shape, 3)
         np.testing.assert_allclose(data[..., 0], values)
         assert (data[..., 1] == np.arange(values.shape[1])).all()
         assert (data[..., 2] == np.arange(1, n + 1)[:, None]).all()
-    np.testing.assert_array_equal(kind(figure, "weight").customdata, weights)
-    assert np.isfinite(cells(figure).z).sum() == sum(values.size for values in vectors.values()) + vectors["z"].size
+    np.testing.assert_array_equal(kind(chart, "weight").customdata, weights)
+    assert np.isfinite(cells(chart).z).sum() == sum(values.size for values in vectors.values()) + vectors["z"].size
 
 
 def test_masked_keys_have_minus_infinity_and_nothing_and_the_title_says_whether_there_is_a_mask():
-    figure, _, _ = a_map(5, 2)
-    assert [text for text in kind(figure, "weight").text if "∞" in text] == ["−∞ → 0%"] * 2
-    titles = {causal: a_map(5, 4, causal=causal)[0].layout.annotations[0].text for causal in (True, False)}
+    chart, _, _ = a_map(5, 2)
+    assert [text for text in kind(chart, "weight").text if "∞" in text] == ["−∞ → 0%"] * 2
+    titles = {causal: a_map(5, 4, causal=causal)[0].figure.layout.annotations[0].text for causal in (True, False)}
     assert "Masked self-attention" in titles[True]
     assert "Self-attention" in titles[False]
     assert not any("∞" in text for text in kind(a_map(5, 2, causal=False)[0], "weight").text)
@@ -88,23 +95,25 @@ def test_masked_keys_have_minus_infinity_and_nothing_and_the_title_says_whether_
 
 @pytest.mark.parametrize("lit", [(1,), (2,), (3,), (1, 2, 3)])
 def test_the_step_in_hand_stands_out(lit):
-    figure, _, _ = a_map(lit=lit)
+    chart, _, _ = a_map(lit=lit)
     bold = [
-        step for step, name in STEP_NAMES.items() if any(a.text == f"<b>{name}</b>" for a in figure.layout.annotations)
+        step
+        for step, name in STEP_NAMES.items()
+        if any(a.text == f"<b>{name}</b>" for a in chart.figure.layout.annotations)
     ]
     assert bold == list(lit)
-    veils = [shape for shape in figure.layout.shapes if shape.opacity == LATER_VEIL]
+    veils = [shape for shape in chart.figure.layout.shapes if shape.opacity == LATER_VEIL]
     assert len(veils) == {1: 3, 2: 2, 3: 0}[max(lit)]
 
 
 def test_a_long_strip_shows_the_strongest_of_each_block():
-    figure, vectors, _ = a_map(3, 1, d_head=64, d_model=768)
-    data = np.asarray(kind(figure, "key").customdata).reshape(3, HEAD_CELLS, 3)
+    chart, vectors, _ = a_map(3, 1, d_head=64, d_model=768)
+    data = np.asarray(kind(chart, "key").customdata).reshape(3, HEAD_CELLS, 3)
     blocks = vectors["key"].reshape(3, HEAD_CELLS, 4)
     np.testing.assert_allclose(np.abs(data[..., 0]), np.abs(blocks).max(axis=2))
     for token, cell in np.ndindex(3, HEAD_CELLS):
         assert vectors["key"][token, int(data[token, cell, 1])] == data[token, cell, 0]
-    assert "the strongest here" in kind(figure, "key").hovertemplate
+    assert "the strongest here" in kind(chart, "key").hovertemplate
 
 
 def test_of_a_long_text_the_paths_read_most_are_drawn():
@@ -114,16 +123,9 @@ def test_of_a_long_text_the_paths_read_most_are_drawn():
     assert paths[-4:] == (300, 301, 302, 303)
     assert set(np.argsort(-weights)[:10].tolist()) <= set(paths)
     assert len(shown_paths(*weights_of(500, 0), 0)) == MOST_PATHS
-    figure, _, _ = a_map(500, 300)
-    assert "16 of 500" in figure.layout.annotations[0].text
-    assert len(figure.layout.xaxis.ticktext) == MOST_PATHS
-
-
-@pytest.mark.parametrize(
-    ("weight", "text"), [(1, "100%"), (0.484, "48%"), (0.0996, "10%"), (0.024, "2.4%"), (0.0004, "<0.1%"), (0, "0%")]
-)
-def test_shares(weight, text):
-    assert share_text(weight) == text
+    chart, _, _ = a_map(500, 300)
+    assert "16 of 500" in chart.figure.layout.annotations[0].text
+    assert len(chart.figure.layout.xaxis.ticktext) == MOST_PATHS
 
 
 def test_a_map_of_arrays_that_do_not_match_is_refused():
@@ -135,29 +137,30 @@ def test_a_map_of_arrays_that_do_not_match_is_refused():
 @pytest.mark.parametrize(("d_model", "d_head"), [(24, 8), (30, 30), (768, 64), (1600, 64), (768, 768)])
 def test_created_vectors_shows_every_number(d_model, d_head):
     rows = numbers_of(1, d_model=d_model, d_head=d_head)
-    figure = created_vectors(*(rows[name][0] for name in ("x", "query", "key", "value")), token="1 <b>", theme=DARK)
+    chart = created_vectors(*(rows[name][0] for name in ("x", "query", "key", "value")), token="1 <b>", theme=DARK)
     for panel, name in enumerate(("x", "query", "key", "value")):
-        np.testing.assert_array_equal(values_of(figure, panel).ravel()[: rows[name].size], rows[name][0])
+        np.testing.assert_array_equal(values_of(chart, panel).ravel()[: rows[name].size], rows[name][0])
     if d_model == 768:
-        assert hover_text(figure, 0, 1, 3).startswith("input, dimension 256 + 3: ")
+        assert hover_text(chart, 0, 1, 3).startswith("input, dimension 256 + 3: ")
 
 
 def test_a_heads_matrices_and_biases():
     make = np.random.default_rng(1)
     weights = make.normal(size=(3, 24, 8)).astype(np.float32)
-    figure = projection_matrices(*weights, head="L1H2", theme=LIGHT)
-    biases = projection_biases(*weights[:, 0], theme=LIGHT)
+    parts = HeadProjections(*(HeadProjection(weight, weight[0]) for weight in weights))
+    chart = projection_matrices(parts, head="L1H2", theme=LIGHT)
+    biases = projection_biases(parts, theme=LIGHT)
     for panel in range(3):
-        np.testing.assert_array_equal(values_of(figure, panel), weights[panel])
+        np.testing.assert_array_equal(values_of(chart, panel), weights[panel])
         np.testing.assert_array_equal(values_of(biases, panel), weights[panel, :1])
-    assert hover_text(figure, 1, 5, 3) == f"from x 5 to key 3: {weights[1, 5, 3]:.4g}"
+    assert hover_text(chart, 1, 5, 3) == f"from x 5 to key 3: {weights[1, 5, 3]:.4g}"
 
 
 def test_every_tokens_vectors():
     rows = numbers_of(7)
-    figure = path_vectors(*(rows[name] for name in ("x", "query", "key", "value")), labels=labels_of(7), theme=LIGHT)
+    chart = path_vectors(*(rows[name] for name in ("x", "query", "key", "value")), labels=labels_of(7), theme=LIGHT)
     for panel, name in enumerate(("x", "query", "key", "value")):
-        np.testing.assert_array_equal(values_of(figure, panel), rows[name])
+        np.testing.assert_array_equal(values_of(chart, panel), rows[name])
 
 
 def a_score_table(n, query, *, causal=True, d_head=8):
@@ -165,71 +168,71 @@ def a_score_table(n, query, *, causal=True, d_head=8):
     products = rows["query"][query] * rows["key"]
     weights, masked = weights_of(n, query if causal else n)
     sums = products.sum(axis=1)
-    figure = score_table(
+    chart = score_table(
         rows["query"][query],
         rows["key"],
-        products,
-        sums,
-        sums / 2,
-        weights,
-        masked=masked,
+        Scoring(products, sums, sums / 2, masked, weights),
         labels=labels_of(n),
         query=query,
         divisor="√4 = 2",
         theme=LIGHT,
     )
-    return figure, rows, products, weights
+    return chart, rows, products, weights
 
 
 @pytest.mark.parametrize(("n", "query"), [(1, 0), (6, 3), (6, 5)])
 @pytest.mark.parametrize("causal", [True, False])
 def test_the_score_table_spells_out_each_score(n, query, causal):
-    figure, rows, products, weights = a_score_table(n, query, causal=causal)
-    np.testing.assert_array_equal(values_of(figure, 0), rows["key"])
-    np.testing.assert_array_equal(values_of(figure, 1), products)
-    np.testing.assert_array_equal(values_of(figure, 2)[0], rows["query"][query])
-    np.testing.assert_array_equal(values_of(figure, 3)[0], products[weights.argmax()])
+    chart, rows, products, weights = a_score_table(n, query, causal=causal)
+    np.testing.assert_array_equal(values_of(chart, 0), rows["key"])
+    np.testing.assert_array_equal(values_of(chart, 1), products)
+    np.testing.assert_array_equal(values_of(chart, 2)[0], rows["query"][query])
+    np.testing.assert_array_equal(values_of(chart, 3)[0], products[weights.argmax()])
     sums = [f"{value:.2f}".replace("-", "−") for value in products.sum(axis=1)]
-    assert list(text_column(figure, "Sum").text) == sums
-    assert list(text_column(figure, "Share").text) == [share_text(weight) for weight in weights.tolist()]
+    assert list(text_column(chart, "Sum").text) == sums
+    assert list(text_column(chart, "Share").text) == [weight_text(weight) for weight in weights.tolist()]
     if causal and query < n - 1:
-        assert list(text_column(figure, "Masked").text)[query + 1 :] == ["−∞"] * (n - 1 - query)
+        assert list(text_column(chart, "Masked").text)[query + 1 :] == ["−∞"] * (n - 1 - query)
     else:
-        assert not [trace for trace in figure.data if (trace.meta or {}).get("numbers") == "Masked"]
+        assert not [trace for trace in chart.figure.data if (trace.meta or {}).get("numbers") == "Masked"]
 
 
 def test_numbers_lie_inside_the_figure_and_are_left_out_where_rows_are_too_many():
-    figure, *_ = a_score_table(6, 3)
-    low, high = figure.layout.xaxis.range
-    assert figure.layout.xaxis2.range == figure.layout.xaxis.range
-    assert all(low <= x <= high for trace in figure.data if (trace.meta or {}).get("texts") for x in trace.x)
-    assert figure.layout.meta["min_width"] > 4 * NUMBER_WIDTH * 0.7
+    chart, *_ = a_score_table(6, 3)
+    low, high = chart.figure.layout.xaxis.range
+    assert chart.figure.layout.xaxis2.range == chart.figure.layout.xaxis.range
+    assert all(low <= x <= high for trace in chart.figure.data if (trace.meta or {}).get("texts") for x in trace.x)
+    assert chart.min_width > 4 * NUMBER_WIDTH * 0.7
     thinned = text_column(a_score_table(100, 50)[0], "Sum")
     assert 0 < len(thinned.text) < 100
     long, *_ = a_score_table(1024, 700)
-    assert not [trace for trace in long.data if (trace.meta or {}).get("numbers")]
+    assert not [trace for trace in long.figure.data if (trace.meta or {}).get("numbers")]
 
 
 def test_of_a_long_text_the_chosen_rows_are_drawn_with_all_their_numbers_and_the_file_has_every_key():
     n, query, rows = 300, 200, (7, 8, 200, 201)
     vectors, (weights, masked) = numbers_of(n), weights_of(n, query)
     products, weighted = vectors["query"][query] * vectors["key"], weights[:, None] * vectors["value"]
-    sums, shared = products.sum(axis=1), {"masked": masked, "labels": labels_of(n), "rows": rows, "theme": LIGHT}
-    scores = score_table(
-        vectors["query"][query], vectors["key"], products, sums, sums / 2, weights, query=query, divisor="2", **shared
-    )
+    sums, shared = products.sum(axis=1), {"labels": labels_of(n), "rows": rows, "theme": LIGHT}
+    scoring = Scoring(products, sums, sums / 2, masked, weights)
+    scores = score_table(vectors["query"][query], vectors["key"], scoring, query=query, divisor="2", **shared)
     values = value_table(
-        vectors["value"], weights, weighted, weighted.sum(axis=0), vectors["z"][query], token="201 ·robot", **shared
+        vectors["value"],
+        scoring,
+        Summing(weighted, weighted.sum(axis=0)),
+        vectors["z"][query],
+        token="201 ·robot",
+        **shared,
     )
     np.testing.assert_array_equal(values_of(scores, 1), products[list(rows)])
     np.testing.assert_array_equal(values_of(scores, 3)[0], products[weights.argmax()])
-    assert list(text_column(scores, "Share").text) == [share_text(weights[row].item()) for row in rows]
+    assert list(text_column(scores, "Share").text) == [weight_text(weights[row].item()) for row in rows]
     assert list(text_column(scores, "Masked").text)[-1] == "−∞"
     np.testing.assert_array_equal(values_of(values, 1)[:3], weighted[list(rows[:3])])
     np.testing.assert_array_equal(values_of(values, 3)[0], weighted.sum(axis=0))
-    assert scores.layout.yaxis.ticktext[2] == f"201 {labels_of(n)[200]}"
-    for figure in (scores, values):
-        assert len(list(data_of(figure).rows)) == n * vectors["key"].shape[1]
+    assert scores.figure.layout.yaxis.ticktext[2] == f"201 {labels_of(n)[200]}"
+    for chart in (scores, values):
+        assert len(list(chart.table().rows)) == n * vectors["key"].shape[1]
 
 
 @pytest.mark.parametrize(("n", "query", "d_head"), [(1, 0, 8), (6, 3, 8), (300, 200, 8), (5, 4, 300)])
@@ -237,52 +240,49 @@ def test_the_value_table_shows_the_sum_beside_the_models_own(n, query, d_head):
     rows = numbers_of(n, d_head=d_head)
     weights, masked = weights_of(n, query)
     weighted = weights[:, None] * rows["value"]
-    figure = value_table(
+    chart = value_table(
         rows["value"],
-        weights,
-        weighted,
-        weighted.sum(axis=0),
+        scoring_of(weights, masked),
+        Summing(weighted, weighted.sum(axis=0)),
         rows["z"][query],
-        masked=masked,
         labels=labels_of(n),
         token="4 <b>",
         theme=DARK,
     )
     if max(n, d_head) <= 256:
-        np.testing.assert_array_equal(values_of(figure, 0), rows["value"])
-        np.testing.assert_array_equal(values_of(figure, 1)[: query + 1], weighted[: query + 1])
-        assert np.isnan(values_of(figure, 1)[query + 1 :]).all()
-        np.testing.assert_array_equal(values_of(figure, 2)[0], rows["z"][query])
-        np.testing.assert_array_equal(values_of(figure, 3)[0], weighted.sum(axis=0))
-        assert [text.strip() for text in text_column(figure, "Weight").text] == [
-            share_text(weight) for weight in weights.tolist()
+        np.testing.assert_array_equal(values_of(chart, 0), rows["value"])
+        np.testing.assert_array_equal(values_of(chart, 1)[: query + 1], weighted[: query + 1])
+        assert np.isnan(values_of(chart, 1)[query + 1 :]).all()
+        np.testing.assert_array_equal(values_of(chart, 2)[0], rows["z"][query])
+        np.testing.assert_array_equal(values_of(chart, 3)[0], weighted.sum(axis=0))
+        assert [text.strip() for text in text_column(chart, "Weight").text] == [
+            weight_text(weight) for weight in weights.tolist()
         ]
-    tiles = figure.layout.meta["tiles"]
-    assert tiles[0]["range"] == tiles[1]["range"]  # as pale as its weight is small
-    assert tiles[2]["range"] == tiles[3]["range"]
+    tiles = chart.grid.tiles
+    assert range_of(tiles[0]) == range_of(tiles[1])  # as pale as its weight is small
+    assert range_of(tiles[2]) == range_of(tiles[3])
 
 
 def test_a_weighted_strip_is_as_pale_as_its_weight():
     rows = numbers_of(2)
     table = value_table(
         rows["value"],
-        np.array([0.25, 0.75], np.float32),
-        np.array([[0.25], [0.75]], np.float32) * rows["value"],
+        scoring_of(np.array([0.25, 0.75], np.float32), np.zeros(2, bool)),
+        Summing(np.array([[0.25], [0.75]], np.float32) * rows["value"], rows["z"][1]),
         rows["z"][1],
-        rows["z"][1],
-        masked=np.zeros(2, bool),
         labels=labels_of(2),
         token="2 ·robot",
         theme=LIGHT,
     )
-    tiles, z = table.layout.meta["tiles"], cells(table).z
-    full, pale = (z[tile["y0"] : tile["y0"] + 2, tile["x0"] : tile["x0"] + 8] - 0.5 for tile in tiles[:2])
+    tiles, z = table.grid.tiles, cells(table).z
+    full, pale = (z[tile.y0 : tile.y0 + 2, tile.x0 : tile.x0 + 8] - 0.5 for tile in tiles[:2])
     np.testing.assert_allclose(pale, np.array([[0.25], [0.75]]) * full, atol=1e-6)
 
 
 @pytest.mark.parametrize("n", [1, 5, 16, 40])
 def test_the_names_of_the_steps_keep_their_column_on_a_narrow_screen(n):
-    layout = a_map(n=n, query=0)[0].layout
+    chart = a_map(n=n, query=0)[0]
+    layout = chart.figure.layout
     low, high = layout.xaxis.range
-    pixels = (layout.meta["min_width"] - layout.margin.l - layout.margin.r) / (high - low)
+    pixels = (chart.min_width - layout.margin.l - layout.margin.r) / (high - low)
     assert pixels * (-0.5 - low) > text_width("1 Create", 12) + text_width("w × v", 12)

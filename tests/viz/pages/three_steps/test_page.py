@@ -13,6 +13,7 @@ from model.files.checkpoint import EMBEDDED, load_model
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, charts, panel_values, strip_data
 from tests.viz.navigation import go_to
+from viz.pages.three_steps.figure_map import STEP_NAMES
 from viz.pages.three_steps.page import MOST_ROWS
 
 OpenApp = Callable[..., AppTest]
@@ -60,7 +61,9 @@ def map_values(app: AppTest, kind: str) -> np.ndarray:
 def test_each_step_has_its_charts_and_its_check(open_app: OpenApp, step: str, mask: bool) -> None:
     app = open_step(open_app, step, mask=mask)
     assert set(charts(app)) == CHARTS[step]
-    assert charts(app)["map"]["layout"]["meta"]["lit"] == ([1, 2, 3] if step == "all" else [STEPS.index(step) + 1])
+    words = [annotation["text"] for annotation in charts(app)["map"]["layout"]["annotations"]]
+    lit = [number for number, name in STEP_NAMES.items() if f"<b>{name}</b>" in words]
+    assert lit == ([1, 2, 3] if step == "all" else [STEPS.index(step) + 1])
     found = re.findall(r"(?:q, k, v|scores|shares|own z) (0|\d\.\de−\d+)\b", told(app))
     differences = [float(number.replace("−", "-")) for number in found]
     expected = {"1": 1, "2": 2, "3": 1, "all": 4}[step] - (not mask and step in ("3", "all"))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
-from tests.viz.figures.samples import hover_text, hover_traces, values_of
-from viz.figures.tiles import min_width
+from tests.viz.figures.samples import hover_text, hover_traces, range_of, values_of
+from viz.figures.chart import Chart
 from viz.pages.weights.figure_stack import stack_diagram
 from viz.pages.weights.figure_weights import Matrix, article_table, block_weights, counts_table, embedding_weights
 from viz.theme import DARK, LIGHT
@@ -30,21 +29,21 @@ def block() -> dict[str, Matrix]:
     }
 
 
-def drawn(matrices: dict[str, Matrix], head: int = 1) -> go.Figure:
+def drawn(matrices: dict[str, Matrix], head: int = 1) -> Chart:
     return block_weights(matrices, head=head, d_head=D_HEAD, statistic="mean", theme=LIGHT)
 
 
 def test_every_cell_is_in_the_figure_and_knows_where_it_lies() -> None:
     matrices = block()
-    figure = drawn(matrices)
+    chart = drawn(matrices)
     for panel, part in enumerate(matrices.values()):
-        np.testing.assert_array_equal(values_of(figure, panel), part.values)
-        (trace,) = hover_traces(figure, panel)
+        np.testing.assert_array_equal(values_of(chart, panel), part.values)
+        (trace,) = hover_traces(chart, panel)
         rows, columns = np.indices(part.values.shape)
         np.testing.assert_array_equal(trace.customdata[:, 1], rows.ravel() * part.block[0])
         np.testing.assert_array_equal(trace.customdata[:, 2], columns.ravel() * part.block[1])
         largest = float(np.abs(part.values).max())
-        assert figure.layout.meta["tiles"][panel]["range"] == [-largest, largest]
+        assert range_of(chart.grid.tiles[panel]) == [-largest, largest]
 
 
 def test_a_hover_names_the_weights_behind_a_cell() -> None:
@@ -57,35 +56,34 @@ def test_a_hover_names_the_weights_behind_a_cell() -> None:
 
 def test_a_matrix_that_was_not_reduced_shows_its_weights_alone() -> None:
     whole = matrix(5, 7, (1, 1))
-    figure = embedding_weights({"wte": whole, "wpe": matrix(3, 7, (1, 1))}, statistic="mean", theme=DARK)
-    assert hover_text(figure, 0, 4, 6) == f"token id 4, dimension of x 6: {whole.values[4, 6]:.4g}"
-    assert hover_text(figure, 1, 0, 2).startswith("position 1, dimension of x 2: ")  # positions count from 1
+    chart = embedding_weights({"wte": whole, "wpe": matrix(3, 7, (1, 1))}, statistic="mean", theme=DARK)
+    assert hover_text(chart, 0, 4, 6) == f"token id 4, dimension of x 6: {whole.values[4, 6]:.4g}"
+    assert hover_text(chart, 1, 0, 2).startswith("position 1, dimension of x 2: ")  # positions count from 1
 
 
 def test_a_block_that_is_cut_short_says_so() -> None:
-    figure = embedding_weights(
-        {"wte": matrix(11, 4, (3, 2)), "wpe": matrix(4, 4, (2, 2))}, statistic="mean", theme=DARK
-    )
-    assert "up to 3 × 2 weights, from" in hover_text(figure, 0, 3, 0)
-    assert hover_text(figure, 1, 1, 0).startswith("2 × 2 weights, from position 3, ")
+    chart = embedding_weights({"wte": matrix(11, 4, (3, 2)), "wpe": matrix(4, 4, (2, 2))}, statistic="mean", theme=DARK)
+    assert "up to 3 × 2 weights, from" in hover_text(chart, 0, 3, 0)
+    assert hover_text(chart, 1, 1, 0).startswith("2 × 2 weights, from position 3, ")
 
 
 @pytest.mark.parametrize("head", [0, 1, 3])
 def test_the_outline_holds_the_heads_columns_and_the_rows_that_read_its_z(head: int) -> None:
-    figure = drawn(block(), head)
-    outlines = {shape.name: shape for shape in figure.layout.shapes if shape.name}
-    assert list(outlines) == ["c_attn q", "c_attn k", "c_attn v", "attn.c_proj"]
-    tiles = figure.layout.meta["tiles"]
-    for tile, outline in zip(tiles, outlines.values(), strict=False):
-        along, start, end = ("y0", "y0", "y1") if outline.name == "attn.c_proj" else ("x0", "x0", "x1")
-        assert outline[start] == tile[along] - 0.5 + head * D_HEAD / 2
-        assert outline[end] - outline[start] == D_HEAD / 2
-        across = ("x0", "x1", "columns") if outline.name == "attn.c_proj" else ("y0", "y1", "rows")
-        assert outline[across[1]] - outline[across[0]] == tile[across[2]]
+    chart = drawn(block(), head)
+    outlines = [shape for shape in chart.figure.layout.shapes if shape.layer == "above"]
+    assert len(outlines) == 4  # of the first four matrices
+    for tile, outline in zip(chart.grid.tiles[:4], outlines, strict=True):
+        rows, columns = (outline.y0, outline.y1), (outline.x0, outline.x1)
+        reads_z = tile.panel.title == "attn.c_proj"
+        along, across = (rows, columns) if reads_z else (columns, rows)
+        assert along[0] == (tile.y0 if reads_z else tile.x0) - 0.5 + head * D_HEAD / 2
+        assert along[1] - along[0] == D_HEAD / 2
+        assert across[0] == (tile.x0 if reads_z else tile.y0) - 0.5
+        assert across[1] - across[0] == (tile.n_columns if reads_z else tile.n_rows)
 
 
-def texts(figure: go.Figure) -> list[str]:
-    return [text for trace in figure.data for text in trace.text]
+def texts(chart: Chart) -> list[str]:
+    return [text for trace in chart.figure.data for text in trace.text]
 
 
 def shapes(**more: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
@@ -118,17 +116,17 @@ def test_the_stack_has_every_size_and_the_chosen_block_open() -> None:
     ("n_layers", "layer", "more"), [(1, 0, []), (2, 1, []), (3, 0, ["⋮  1 more"]), (48, 47, ["⋮  46 more"])]
 )
 def test_the_stack_of_any_height(n_layers: int, layer: int, more: list[str]) -> None:
-    figure = stack_diagram(shapes(), n_layers=n_layers, layer=layer, theme=DARK)
-    words = texts(figure)
+    chart = stack_diagram(shapes(), n_layers=n_layers, layer=layer, theme=DARK)
+    words = texts(chart)
     assert [word for word in words if "more" in word] == more
     assert f"<b>block {layer}</b>" in words
     assert f"<b>{n_layers} block{'' if n_layers == 1 else 's'}</b>" in words
-    assert min_width(figure) <= 360
+    assert chart.min_width <= 360
 
 
 def test_matrices_in_the_stack_keep_their_proportions() -> None:
-    figure = stack_diagram(shapes(), n_layers=1, layer=0, theme=LIGHT)
-    boxes = [shape for shape in figure.layout.shapes if shape.type == "rect"][-6:]
+    chart = stack_diagram(shapes(), n_layers=1, layer=0, theme=LIGHT)
+    boxes = [shape for shape in chart.figure.layout.shapes if shape.type == "rect"][-6:]
     sides = [(round(box.x1 - box.x0, 6), round(box.y1 - box.y0, 6)) for box in boxes]
     unit = sides[3][0]
     assert sides == [(unit, unit)] * 4 + [(4 * unit, unit), (unit, 4 * unit)]

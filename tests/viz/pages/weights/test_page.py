@@ -14,7 +14,7 @@ from model.files.checkpoint import EMBEDDED, load_model
 from model.network.gpt2 import GPT2
 from model.network.parameters import parameter_table, reduced_block, reduced_embeddings
 from tests.models import make_config, random_network, write_checkpoint
-from tests.viz.decode import array, charts, strip_data
+from tests.viz.decode import charts, panel_values, strip_data, tile
 from tests.viz.navigation import go_to
 from viz.pages.weights.page import STATISTICS
 
@@ -24,9 +24,7 @@ TEXT = "a robot must obey"
 
 def cells(spec: dict[str, Any], panel: int) -> np.ndarray:
     """The values that a matrix' hovers tell, row by row."""
-    tile = spec["layout"]["meta"]["tiles"][panel]
-    (trace,) = [trace for trace in spec["data"] if (trace.get("meta") or {}).get("panel") == panel]
-    return array(trace["customdata"])[:, 0].reshape(tile["rows"], tile["columns"])
+    return panel_values(spec, panel)
 
 
 def assert_weights(app: AppTest, network: GPT2, layer: int, statistic: str) -> None:
@@ -78,8 +76,8 @@ def test_every_head_is_outlined(open_app: OpenApp) -> None:
         control(app, "Head").set_value(head).run()
         assert_weights(app, random_network(make_config()), 1, "farthest")
         spec = charts(app)["block_weights"]
-        outline = next(shape for shape in spec["layout"]["shapes"] if shape.get("name") == "c_attn k")
-        assert outline["x0"] == spec["layout"]["meta"]["tiles"][1]["x0"] - 0.5 + head * d_head
+        _q, outline, *_others = (shape for shape in spec["layout"]["shapes"] if shape["layer"] == "above")
+        assert outline["x0"] == tile(spec, 1).x0 - 0.5 + head * d_head
         assert f"L1H{head}" in words(app)
 
 
