@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -17,6 +18,7 @@ from viz.shell.take_away import take_away
 from viz.state.address import write_url
 from viz.state.examples import EXAMPLES
 from viz.state.focus import MAX_CHARACTERS, Focus, Head, head_name
+from viz.state.kept import bound
 from viz.state.models import model_names
 from viz.state.notices import take_notices
 from viz.state.session import get_focus, set_focus, show_example, type_text
@@ -128,13 +130,11 @@ def strip(view: View, heads: Sequence[Head], *, hover: bool = False) -> Focus:
 
 def model_chooser(name: str, *, width: int) -> None:
     """Draw the list of models; `name` is the chosen one."""
-    st.session_state.model_box = name
     st.selectbox(
         _("Model"),
         model_names(),
-        key="model_box",
-        on_change=lambda: set_focus(get_focus().with_model(st.session_state.model_box)),
         width=width,
+        **bound("model_box", name, lambda chosen: set_focus(get_focus().with_model(chosen))),
     )
 
 
@@ -142,40 +142,28 @@ def _chooser_row(focus: Focus, view: View | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         model_chooser(focus.model, width=190)
         if view is not None:
-            _one_of(
-                _("Layer"),
-                view.model.config.n_layers,
-                focus.head[0],
-                key="first_layer",
-                on_change=lambda: set_focus(get_focus().with_head(layer=st.session_state.first_layer)),
-            )
-            _one_of(
-                _("Head"),
-                view.model.config.n_heads,
-                focus.head[1],
-                key="first_head",
-                on_change=lambda: set_focus(get_focus().with_head(head=st.session_state.first_head)),
-            )
-        st.session_state.start_box = focus.start_token
+            (layer, head), config = focus.head, view.model.config
+            by_layer = bound("first_layer", layer, lambda chosen: set_focus(get_focus().with_head(layer=chosen)))
+            by_head = bound("first_head", head, lambda chosen: set_focus(get_focus().with_head(head=chosen)))
+            _one_of(_("Layer"), config.n_layers, by_layer)
+            _one_of(_("Head"), config.n_heads, by_head)
         st.toggle(
             _("Start token"),
-            key="start_box",
-            on_change=lambda: set_focus(get_focus().with_start_token(st.session_state.start_box)),
             disabled=view is not None and view.model.tokenizer.start_id is None,
             help=_(
                 "Put GPT-2's start token in front. Many heads rest on the first token when they have nothing to do."
             ),
+            **bound("start_box", focus.start_token, lambda on: set_focus(get_focus().with_start_token(on))),
         )
         if view is not None:
             take_away(view)
 
 
-def _one_of(label: str, n: int, value: int, *, key: str, on_change: Callable[[], None]) -> None:
-    st.session_state[key] = value
+def _one_of(label: str, n: int, to_layer_or_head: dict[str, Any]) -> None:
     if n <= _MOST_BUTTONS:
-        st.segmented_control(label, range(n), required=True, key=key, on_change=on_change)
+        st.segmented_control(label, range(n), required=True, **to_layer_or_head)
     else:
-        st.selectbox(label, range(n), key=key, on_change=on_change, width=110)
+        st.selectbox(label, range(n), width=110, **to_layer_or_head)
 
 
 def _examples() -> None:

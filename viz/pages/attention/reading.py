@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -22,12 +21,14 @@ from viz.shell.say import say
 from viz.shell.shell import strip_revision, theme
 from viz.state.address import write_url
 from viz.state.focus import Focus, head_name
+from viz.state.kept import Kept, bound
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
 from viz.text.catalogue import N_, _, ngettext
 from viz.text.markdown import as_text
 
 GROUP, HIDE = "group_words", "hide_first_token"
+NAMED = Kept[Cell]("named_share")
 _NOT_ITS_OWN = N_("token 1 hidden: not the model’s own numbers")
 
 
@@ -126,22 +127,19 @@ def choose_reading(view: View) -> Reading:
     words = group_words([token.bytes for token in view.tokens], alone=start)
     pattern = view.trace.pattern(*view.focus.head)
     sink, hides, groups = is_sink(pattern), view.focus.without_first, not words.are_tokens
-    st.session_state[GROUP], st.session_state[HIDE] = view.focus.by_word, hides
     if not (sink or hides or groups):
         return Reading(view, None, False)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="reading"):
         if groups:
             groups = st.toggle(
                 _("Group tokens to words"),
-                key=GROUP,
-                on_change=lambda: set_focus(get_focus().with_reading(by_word=st.session_state[GROUP])),
                 help=as_text(RULE),
+                **bound(GROUP, view.focus.by_word, lambda on: set_focus(get_focus().with_reading(by_word=on))),
             )
         if sink or hides:
             hides = st.toggle(
                 _("Hide token 1 and renormalise"),
-                key=HIDE,
-                on_change=lambda: set_focus(get_focus().with_reading(without_first=st.session_state[HIDE])),
+                **bound(HIDE, hides, lambda on: set_focus(get_focus().with_reading(without_first=on))),
                 help=_(
                     "The weights on token 1 are left out, and the others of each row scaled up to add up to 1 again. "
                     "The model did not use these numbers. A row without any other weight stays as it is."
@@ -231,12 +229,11 @@ def reading_matrix(reading: Reading) -> None:
         hidden=hidden_cells(pattern),
     )
     key, here = reading.key("matrix"), (reading.view.revision, reading.name, reading.unit)
-    kept: tuple[Any, Cell] | None = st.session_state.get("named_share")
-    named = kept[1] if kept and kept[0] == here else None
+    named = NAMED.get(here)
 
     def clicked(curve: int, point: int) -> None:
         if (cell := figure.cell_at(curve, point)) is not None:
-            st.session_state.named_share = (here, cell)
+            NAMED.put(here, cell)
             set_focus(get_focus().with_query(reading.token_at(cell.row)))
 
     left, right = st.columns([3, 2], gap="large", vertical_alignment="center")

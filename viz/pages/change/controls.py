@@ -9,6 +9,7 @@ import streamlit as st
 from model.changes.interventions import Changes, Link, Off, Way
 from viz.state.changes import MOST, get_changes, link_name, set_changes
 from viz.state.focus import Head, head_name
+from viz.state.kept import bound
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
 from viz.text.catalogue import _
@@ -18,15 +19,13 @@ def head_switches(view: View) -> None:
     """The chosen head on or off, and the lists of all heads that are off."""
     changes, (layer, head) = get_changes(), view.focus.head
     way = changes.way_of(layer, head)
-    st.session_state.change_chosen = way or "on"
     ways = {"on": _("On"), "zero": _("Off: zero"), "mean": _("Off: mean")}
     st.segmented_control(
         _("The chosen head, {head}", head=head_name((layer, head))),
         list(ways),
         format_func=ways.__getitem__,
         required=True,
-        key="change_chosen",
-        on_change=lambda: set_changes(get_changes().with_off(layer, head, _way(st.session_state.change_chosen))),
+        **bound("change_chosen", way or "on", lambda to: set_changes(get_changes().with_off(layer, head, _way(to)))),
         help=_(
             "Zero: the head hands on nothing. Mean: at every position it hands on the mean of its output z "
             "over all positions of this text, so that it tells no position from another."
@@ -39,17 +38,15 @@ def head_switches(view: View) -> None:
         ("mean", _("Output set to its mean over the text")),
     )
     for off_by, label in lists:
-        key = f"change_{off_by}"
-        st.session_state[key] = [off[:2] for off in changes.off if off.way == off_by]
+        off = [one[:2] for one in changes.off if one.way == off_by]
         st.multiselect(
             label,
             heads,
             format_func=head_name,
-            key=key,
             max_selections=MOST,
             select_all=False,  # else Enter takes every match: for L0H1 also L0H10
             placeholder=_("None; type a head such as L0H1"),
-            on_change=partial(_heads_chosen, key, off_by),
+            **bound(f"change_{off_by}", off, partial(_heads_chosen, off_by)),
         )
 
 
@@ -58,8 +55,7 @@ def _way(chosen: str) -> Way | None:
     return "zero" if chosen == "zero" else "mean" if chosen == "mean" else None
 
 
-def _heads_chosen(key: str, way: Way) -> None:
-    chosen: list[Head] = st.session_state[key]
+def _heads_chosen(way: Way, chosen: list[Head]) -> None:
     changes = get_changes()
     chosen = [head for head in chosen if isinstance(head, tuple)]  # a late click may name what is no longer offered
     others = tuple(off for off in changes.off if off.way != way and off[:2] not in chosen)
@@ -70,37 +66,30 @@ def link_cutter(view: View) -> None:
     """The links that are cut; new ones from the chosen token in the chosen head."""
     changes, focus = get_changes(), get_focus()
     (layer, head), query = focus.head, focus.query
-    st.session_state.change_query = query
     st.selectbox(
         _("{head}, query", head=head_name((layer, head))),
         range(len(view.labels)),
         format_func=lambda pos: f"{pos + 1} {view.labels[pos]}",
-        key="change_query",
-        on_change=lambda: set_focus(get_focus().with_query(st.session_state.change_query)),
+        **bound("change_query", query, lambda chosen: set_focus(get_focus().with_query(chosen))),
     )
     here = [Link(layer, head, query, key) for key in range(query + 1)]
     elsewhere = [cut for cut in changes.cuts if cut not in here]
 
-    def chosen() -> None:
-        cuts = [cut for cut in st.session_state.change_cuts if isinstance(cut, Link)]  # not those of a late click
-        set_changes(get_changes().with_cuts(cuts))
+    def chosen(cuts: list[Link]) -> None:
+        set_changes(get_changes().with_cuts(cut for cut in cuts if isinstance(cut, Link)))  # not those of a late click
 
-    st.session_state.change_cuts = list(changes.cuts)
     st.multiselect(
         _("Cut links (query → key)"),
         [*here, *elsewhere],
         format_func=lambda link: f"{link_name(link)} {view.labels[link.key]}",
-        key="change_cuts",
         max_selections=MOST,
         select_all=False,  # else Enter takes every match
         placeholder=_("None; choose keys that the query reads"),
-        on_change=chosen,
+        **bound("change_cuts", list(changes.cuts), chosen),
     )
-    st.session_state.change_renormalise = changes.renormalise
     st.toggle(
         _("Renormalise rows that lose a key"),
-        key="change_renormalise",
-        on_change=lambda: set_changes(get_changes().with_renormalise(st.session_state.change_renormalise)),
+        **bound("change_renormalise", changes.renormalise, lambda on: set_changes(get_changes().with_renormalise(on))),
         help=_(
             "On: the softmax without that key, so that the row adds up to 1 again. Off: its weight is lost, "
             "the others stay as they were."

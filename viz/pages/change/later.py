@@ -17,6 +17,7 @@ from viz.shell.matrices import matrices
 from viz.shell.say import remark, say
 from viz.shell.shell import theme
 from viz.state.focus import Head, head_name
+from viz.state.kept import Kept, bound
 from viz.state.settings import choice, head
 from viz.state.view import View
 from viz.text.catalogue import _
@@ -25,6 +26,7 @@ from viz.text.numbers import bits_text
 
 N_RANKED = 10
 MOVED_MOST = (-1, -1)  # in place of a head
+SHIFTS = Kept[list[PatternShift]]("change_shifts")
 RANKED_BY = choice("change_rank_by", "rank", ("largest", "mean"))
 SETTINGS = (
     RANKED_BY,
@@ -72,15 +74,17 @@ def _choose(heads: list[Head], words: list[str]) -> Head:
     """The head to look at: the first, unless another one was chosen."""
     names = dict(zip(heads, words, strict=True))
     wanted = st.session_state.change_wanted
-    st.session_state.change_head = wanted if wanted in names else MOVED_MOST
     chosen = st.selectbox(
         _("Head to look at"),
         [MOVED_MOST, *names],
         format_func=lambda head: names.get(head, _("the one that moved most")),
-        key="change_head",
-        on_change=lambda: st.session_state.update(change_wanted=st.session_state.change_head),
+        **bound("change_head", wanted if wanted in names else MOVED_MOST, _look_at),
     )
     return heads[0] if chosen == MOVED_MOST else chosen
+
+
+def _look_at(head: Head) -> None:
+    st.session_state.change_wanted = head
 
 
 def _ranking(view: View, shown: list[PatternShift], chosen: Head, by: str, changes: Changes) -> None:
@@ -94,7 +98,7 @@ def _ranking(view: View, shown: list[PatternShift], chosen: Head, by: str, chang
     )
 
     def clicked(_curve: int, point: int) -> None:
-        st.session_state.change_wanted = heads[point]
+        _look_at(heads[point])
 
     alt = _("The heads whose patterns the change moved most, in bits")
     chart(figure, key="change_ranked", alt=alt, heads=[], on_click=clicked)
@@ -133,12 +137,11 @@ def _matrices(view: View, after: Trace, head: Head, rows: np.ndarray) -> None:
 def _shifts(view: View, changes: Changes, after: Trace) -> list[PatternShift]:
     """The later heads' shifts, computed once for a text and a change."""
     here = (view.revision, changes)
-    kept: tuple[object, list[PatternShift]] | None = st.session_state.get("change_shifts")
-    if kept is None or kept[0] != here:
+    kept = SHIFTS.get(here)
+    if kept is None:
         with st.spinner(_("Comparing the patterns of all later heads")):
-            kept = (here, pattern_shifts(view.trace, after))
-        st.session_state.change_shifts = kept
-    return kept[1]
+            kept = SHIFTS.put(here, pattern_shifts(view.trace, after))
+    return kept
 
 
 def _value(shift: PatternShift, by: str) -> float:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from viz.shell.looks import look_name
 from viz.state.focus import MEAN, MOST_BESIDE, Head
+from viz.state.kept import bound
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
 from viz.text.catalogue import N_, _
@@ -48,16 +51,13 @@ def following(head: Head, options: list[Head]) -> Head:
 
 
 def _one_head(view: View, slot: int, head: Head, options: list[Head], *, removable: bool) -> None:
-    key = f"beside_{slot}"
-    st.session_state[key] = head
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", width="content", key=f"slot_{slot}"):
         st.selectbox(
             _(PLACES[slot]),
             options,
             format_func=lambda option: look_name(view.trace, option),
-            key=key,
-            on_change=lambda: _put(slot, st.session_state[key]),
             width=165,
+            **bound(f"beside_{slot}", head, partial(_put, slot)),
         )
         st.button(_("Next head"), key=f"next_{slot}", on_click=_put, args=(slot, following(head, options)))
         if removable:

@@ -6,8 +6,6 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 
-import streamlit as st
-
 from model.logits.generation import (
     Step,
     cache_of,
@@ -19,6 +17,7 @@ from model.logits.generation import (
     written,
 )
 from model.logits.sampling import Sampling, choose
+from viz.state.kept import Kept
 from viz.state.notices import notify
 from viz.state.session import get_focus, set_focus
 from viz.state.shared import turns
@@ -41,6 +40,9 @@ class Iteration:
     cached_ms: float
     full_ms: float | None = None
     difference: float | None = None
+
+
+ITERATION = Kept[Iteration]("generation_iteration")
 
 
 def get_writing(view: View) -> Writing:
@@ -153,13 +155,12 @@ def is_quick(text: View, position: int) -> bool:
 
 def read(text: View, position: int) -> Iteration:
     """The iteration at `position`, run through the cache."""
-    kept: tuple[object, Iteration] | None = st.session_state.get("generation_reading")
-    if kept is not None and kept[0] == (text.revision, position):
-        return kept[1]
+    if (kept := ITERATION.get((text.revision, position))) is not None:
+        return kept
     trace, cache = text.trace, cache_of(text.trace, position, capacity=position + 1)
     with at_the_model():
         reading = Iteration(*timed(lambda: read_next(trace.network, trace.ids[position], cache)[0], most_runs=1))
-    return _keep(text, reading)
+    return ITERATION.put((text.revision, position), reading)
 
 
 def measure(text: View, reading: Iteration) -> Iteration:
@@ -173,9 +174,5 @@ def measure(text: View, reading: Iteration) -> Iteration:
             lambda: read_again(trace.network, trace.ids[: position + 1], between=between), lambda: turn.waited
         )
     difference = step_difference(reading.step, full)
-    return _keep(text, Iteration(reading.step, min(cached_ms, reading.cached_ms), full_ms, difference))
-
-
-def _keep(text: View, reading: Iteration) -> Iteration:
-    st.session_state.generation_reading = ((text.revision, reading.step.position), reading)
-    return reading
+    timed_reading = Iteration(reading.step, min(cached_ms, reading.cached_ms), full_ms, difference)
+    return ITERATION.put((text.revision, position), timed_reading)

@@ -18,6 +18,7 @@ from viz.shell.choose import choose
 from viz.shell.say import remark
 from viz.shell.shell import open_view, strip, theme
 from viz.state.focus import head_name
+from viz.state.kept import bound
 from viz.state.session import get_focus
 from viz.state.settings import choice, token_id
 from viz.state.view import View
@@ -123,14 +124,12 @@ def choices(view: View, order: Sequence[int]) -> tuple[int, bool]:
         )
 
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        st.session_state.lens_token = kept
         st.selectbox(
             _("Logit of the token"),
             offered,
             format_func=named,
-            key="lens_token",
             width=320,
-            on_change=lambda: st.session_state.update(lens_wanted=st.session_state.lens_token),
+            **bound("lens_token", kept, lambda token_id: st.session_state.update(lens_wanted=token_id)),
             help=_("The likeliest next tokens, and every token of the text."),
         )
         less = choose(

@@ -12,12 +12,15 @@ from model.files.checkpoint import LoadedModel
 from viz.shell.change_marks import change_marks
 from viz.shell.shell import model_chooser, show_notices
 from viz.state.address import write_url
+from viz.state.kept import Kept
 from viz.state.models import current_model
 from viz.state.session import get_focus, set_focus
 from viz.state.shared import library
 from viz.text.catalogue import _
 from viz.text.markdown import as_text
 
+_SIZE = Kept[int]("hub_size")
+"""How many bytes of a repository are still to be downloaded."""
 _LOCAL_ADDRESSES = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -82,14 +85,14 @@ def from_hub() -> None:
         _("Repository"), hub.SUGGESTED, accept_new_options=True, key="hub_repo", label_visibility="collapsed"
     )
     if st.button(_("How large is it?"), key="hub_ask") and repo:
-        st.session_state.pop("hub_size", None)
+        _SIZE.drop()
         try:
             with st.spinner(_("Asking the hub")):
-                st.session_state.hub_size = (repo, hub.download_size(repo))
+                _SIZE.put(repo, hub.download_size(repo))
         except HeadlightError as error:
             st.error(as_text(str(error)))
-    known, size = st.session_state.get("hub_size", (None, 0))
-    if known == repo and st.button(_download_label(size), key="hub_get", type="primary"):
+    size = _SIZE.get(repo)
+    if repo and size is not None and st.button(_download_label(size), key="hub_get", type="primary"):
         _download(repo)
 
 

@@ -25,6 +25,7 @@ from viz.shell.say import remark, say
 from viz.shell.shell import open_view, strip, theme
 from viz.shell.sure_guess import sure_guess
 from viz.state.focus import head_name
+from viz.state.kept import Kept
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
 from viz.text.catalogue import _
@@ -32,6 +33,7 @@ from viz.text.markdown import as_text
 
 MATRICES, STRIP = "aligned", "second_strip"
 N_TOKENS = 8
+CHOICE = Kept[int]("second_choice")
 
 
 def second_view(view: View, text: str) -> View | None:
@@ -106,15 +108,14 @@ def token_section(view: View, second: View, alignment: Alignment, rows: Rows | N
 
 def _second_strip(view: View, second: View, alignment: Alignment, query: int) -> int:
     """The second text's strip; the token chosen in it: the first one's partner, or what was chosen here itself."""
-    kept = st.session_state.get("second_choice")
-    here = (view.revision, second.revision, query)
-    other = kept[1] if kept and kept[0] == here else alignment.counterpart(query)
+    kept = CHOICE.get((view.revision, second.revision, query))
+    other = alignment.counterpart(query) if kept is None else kept
 
     def stepped() -> None:
         chosen = chosen_query(STRIP)
         if chosen is not None:
             first = alignment.turned.counterpart(chosen)
-            st.session_state.second_choice = ((view.revision, second.revision, first), chosen)
+            CHOICE.put((view.revision, second.revision, first), chosen)
             set_focus(get_focus().with_query(first))
 
     say("**Second text**")
