@@ -46,7 +46,7 @@ def test_a_pages_choices_are_in_its_address_and_come_back(page: Page, server: Se
     visited = page.evaluate("history.length")
     choose(page, "Step", "2 Score", step="2", mask=None)
     page.get_by_text("Mask", exact=True).last.click()
-    expect(page.get_by_text("GPT-2 was never trained so")).to_be_visible()
+    expect(page.get_by_text("GPT-2 was not trained this way")).to_be_visible()
     expect_told(page, step="2", mask="0")
     assert page.evaluate("history.length") == visited
 
@@ -64,7 +64,7 @@ def test_a_pages_choices_are_in_its_address_and_come_back(page: Page, server: Se
 
     page.reload()
     expect(choice(page, "Step", "2 Score")).to_be_checked(timeout=60_000)
-    expect(page.get_by_text("GPT-2 was never trained so")).to_be_visible()
+    expect(page.get_by_text("GPT-2 was not trained this way")).to_be_visible()
     expect(page.locator(".st-key-products .js-plotly-plot").first).to_be_visible()
     expect_told(page, step="2", mask="0", query="3")
     # Streamlit looks for its server below the page's own address, too.

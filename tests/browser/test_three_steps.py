@@ -46,14 +46,14 @@ def test_the_steps_are_walked_by_keys_and_the_chosen_token_stays(page: Page, ser
     expect(page.locator(".st-key-sum").filter(has_text="for 2 ·robot").first).to_be_visible()
     page.get_by_role("switch", name="Mask").or_(page.get_by_role("checkbox", name="Mask")).focus()
     page.keyboard.press("Space")
-    expect(page.get_by_text("GPT-2 was never trained so")).to_be_visible()
+    expect(page.get_by_text("GPT-2 was not trained this way")).to_be_visible()
     expect(page.get_by_text(re.compile("differs from the model's own"))).to_be_visible()
     expect(page.locator(".st-key-map").filter(has_text="Masked")).to_have_count(0)
     page.get_by_role("link", name="Compare heads").click()
     expect(page.locator(".st-key-pair .js-plotly-plot").first).to_be_visible()
     page.get_by_role("link", name="Three steps").click()
     expect(step(page, "3 Sum")).to_be_checked()
-    expect(page.get_by_text("GPT-2 was never trained so")).to_be_visible()
+    expect(page.get_by_text("GPT-2 was not trained this way")).to_be_visible()
 
 
 @pytest.mark.parametrize("color_scheme", ["dark"])
