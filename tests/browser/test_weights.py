@@ -42,7 +42,9 @@ def test_another_layer_and_another_statistic_by_keyboard(page: Page, server: Ser
     wait_idle(page)
     assert untouched()  # the embeddings belong to no layer
 
-    statistic = page.get_by_role("radiogroup", name="Each cell stands for several weights and shows the").get_by_role("radio", name="mean")
+    statistic = page.get_by_role("radiogroup", name="Each cell stands for several weights and shows the").get_by_role(
+        "radio", name="mean"
+    )
     statistic.focus()
     page.keyboard.press("Space")
     expect(statistic).to_be_checked()

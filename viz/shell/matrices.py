@@ -16,6 +16,7 @@ from viz.figures.zoom import Part, zoomed
 from viz.shell.charts import chart
 from viz.shell.say import say
 from viz.state.focus import Head
+from viz.state.kept import Kept
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
 from viz.text.catalogue import _
@@ -49,10 +50,9 @@ def matrices(
     `shares` says in Markdown how much the clicked cell's query gives its key; `text` names the text on show.
     `positions` (from 0) are those of the labels in the text, where these are not all of its tokens.
     """
-    of, memory = (key, text, *heads), f"{key}_around"
+    of, around = (key, text, *heads), Kept[Cell](f"{key}_around")
     named: _Named | None = st.session_state.get("named_cell")
-    around: tuple[Hashable, Cell] | None = st.session_state.get(memory)
-    near = around[1] if around is not None and around[0] == text and whole.is_reduced else None
+    near = around.get(text) if whole.is_reduced else None
     part = Part(whole) if near is None else zoomed(whole, near)
 
     def position(index: int) -> int:
@@ -64,7 +64,7 @@ def matrices(
             cell = part.whole(found)
             query = position(cell.row)
             st.session_state.named_cell = _Named(of, cell, query)
-            st.session_state[memory] = (text, cell)
+            around.put(text, cell)
             set_focus(get_focus().with_query(query))
 
     above = st.container()  # always there, so that part and whole stand in the same place on the page
@@ -73,7 +73,7 @@ def matrices(
             _("Back to the whole matrices"),
             key=f"{key}_whole",
             icon=":material/zoom_out_map:",
-            on_click=lambda: st.session_state.pop(memory, None),
+            on_click=around.drop,
         )
     chart(
         part.chart,
