@@ -93,7 +93,7 @@ def test_another_head_and_a_token_chosen_in_its_matrix(page: Page, server: Serve
     expect_drawn(page, "pair_bars", "query 2 ·robot")
     wait_idle(page)
     assert untouched()
-    page.get_by_role("button", name="Add the mean of L0").click()
+    page.get_by_role("button", name="Add layer 0's average").click()
     expect_drawn(page, "pair", "mean of L0's")
     expect(chips(page).first.locator(".chip")).to_have_count(3)
 
