@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
 from urllib.parse import urlencode
@@ -92,3 +93,20 @@ def test_a_phone_shows_it_without_scrolling_sideways(page: Page, server: Serve) 
     page.get_by_text("Sampled", exact=True).click()
     expect(page.get_by_text(re.compile(r"Seed 0"))).to_be_visible()
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= PHONE[0]
+
+
+def test_no_file_of_all_logits_has_a_cell_that_a_spreadsheet_runs(page: Page, server: Serve) -> None:
+    open_page(page, server)
+    page.get_by_text(re.compile("^All .* logits$")).click()
+    table = page.locator(".st-key-all_logits")
+    expect(table.get_by_test_id("stDataFrame")).to_be_visible()
+    table.hover()
+    expect(table.get_by_role("button", name=re.compile("Search"))).to_be_visible()
+    expect(table.get_by_role("button", name=re.compile("Download"))).to_be_hidden()
+    with page.expect_download() as download:
+        page.locator(".st-key-logits_csv").get_by_role("button").click()
+    assert download.value.suggested_filename == "headlight-logits.csv"
+    lines = list(csv.reader(download.value.path().read_text("utf-8-sig").splitlines()))
+    tokens = [line[0] for line in lines[1:]]
+    assert {"'=", "'+", "'@", "'-"} <= set(tokens)
+    assert not [token for token in tokens if token.startswith(tuple("=+-@"))]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
 from model.logits.probability import ranking, top
 from model.logits.sampling import Choice, Sampling, choose, shortlist
 from viz.components.token_strip import StripHead, chosen_query, token_strip
+from viz.figures.data import Table, numbers
+from viz.figures.export import file_name, to_csv
 from viz.figures.labels import hover_name
 from viz.figures.next_token import next_token_bars
 from viz.pages.generation import controls
@@ -187,19 +192,28 @@ def next_token_part(text: View, position: int, choice: Choice, sampling: Samplin
             **sizes,
         )
     if st.toggle(_("All {d_vocab:,} logits", d_vocab=model.config.d_vocab), key="gen_logits", persist_state="session"):
-        order = ranking(choice.logits)
-        st.dataframe(
-            {
-                _("token"): [model.tokenizer.token(token_id).label for token_id in order.tolist()],
-                _("id"): order,
-                _("logit"): choice.logits[order],
-                _("probability"): choice.own[order],
-                _("drawn with"): choice.final[order],
-            },
-            hide_index=True,
-            height=300,
-            key="logits",
-        )
+        _all_logits(choice, [model.tokenizer.token(token_id).label for token_id in ranking(choice.logits).tolist()])
+
+
+def _all_logits(choice: Choice, labels: Sequence[str]) -> None:
+    """Every token, the likeliest first. `labels` are in that order.
+
+    The button that Streamlit draws to save the table is hidden by the page's style: its file has typed text that a
+    spreadsheet runs as formulas.
+    """
+    order = ranking(choice.logits)
+    columns = (choice.logits[order], choice.own[order], choice.final[order])
+    titles = (_("token"), _("id"), _("logit"), _("probability"), _("drawn with"))
+    with st.container(key="all_logits"):
+        st.dataframe(dict(zip(titles, (labels, order, *columns), strict=True)), hide_index=True, height=300)
+    st.download_button(
+        _("CSV"),
+        data=partial(to_csv, lambda: Table(titles, zip(labels, order.tolist(), *map(numbers, columns), strict=True))),
+        file_name=f"{file_name('logits', [])}.csv",
+        mime="text/csv",
+        key="logits_csv",
+        on_click="ignore",
+    )
 
 
 def page() -> None:
