@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.viz.figures.samples import head
-from viz.figures.bars import token_bars
+from viz.figures.bars import head_colours, token_bars
 from viz.theme import DARK, LIGHT
 
 
@@ -100,3 +100,14 @@ def test_a_narrow_screen_scrolls_to_the_query_where_the_labels_would_overlap():
         assert chart.figure.layout.meta["in_view"] == 2
         assert least <= chart.min_width <= 640
         assert (chart.min_width - 60) / len(chart.figure.layout.xaxis.tickvals) >= 12
+
+
+def test_the_title_names_the_query_and_each_heads_bars_have_its_colour():
+    sample = head(9)
+    chart = token_bars(
+        np.stack([sample.scores[4]] * 4), np.stack([sample.pattern[4]] * 4), labels=sample.labels, query=4, theme=LIGHT
+    )
+    titles = [annotation.text.split("<br>")[0] for annotation in chart.figure.layout.annotations]
+    assert titles == [f"<b>{kind} of query 5 ·a</b>" for kind in ("Scores", "Weights")]
+    drawn = [bars_of(chart, "weight", head=i).marker.color for i in range(4)]
+    assert drawn == list(head_colours(LIGHT))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -65,3 +67,19 @@ def test_the_ranking_marks_the_chosen_head():
     assert ranked.text[0] == "0.4  row 9 ·it"
     still = ranked_shifts(np.zeros(1), names=["L1H0"], notes=[""], chosen=None, theme=DARK)
     assert still.figure.layout.xaxis.range == (0, 1.5)
+
+
+def test_each_pass_has_its_name_in_its_colour_and_in_its_hovers():
+    chart = bars(passes=("first text", "second text"))
+    before, after = chart.figure.data
+    assert "%{hovertext} first text:" in before.hovertemplate
+    assert "%{hovertext} second text:" in after.hovertemplate
+    legend = chart.figure.layout.annotations[0].text
+    for bar, name in ((before, "first text"), (after, "second text")):
+        assert re.search(f'color:{bar.marker.color}">.</span> {name}', legend)
+
+
+def test_distances_are_told_in_bits():
+    chart = ranked_shifts(np.array([0.4]), names=["L3H7"], notes=[""], chosen=None, theme=LIGHT)
+    assert "bits" in chart.figure.data[0].hovertemplate
+    assert chart.figure.layout.xaxis.title.text == "bits"

@@ -9,6 +9,7 @@ from viz.figures.difference import patterns_side_by_side
 from viz.figures.matrices import head_matrices, qkv_matrices, weights_panel
 from viz.figures.scales import from_segment
 from viz.figures.tiles import _outlines, tile_figure
+from viz.text.numbers import short_number
 from viz.theme import DARK, LIGHT
 
 
@@ -211,3 +212,15 @@ def test_only_one_panel_alone_has_tools_to_zoom():
     assert tools <= set(matrices(sample).figure.layout.modebar.remove)
     alone = tile_figure([weights_panel(sample.pattern, "Weights", labels=sample.labels)], theme=LIGHT)
     assert not tools & set(alone.figure.layout.modebar.remove)
+
+
+def test_each_panel_has_its_own_title_and_the_ends_of_its_own_range():
+    chart = matrices(head(6))
+    (texts,) = [trace for trace in chart.figure.data if (trace.meta or {}).get("texts")]
+    words = list(zip(texts.x, texts.text, strict=True))
+    for tile, title in zip(chart.grid.tiles, ("Scores", "Masked scores", "Weights"), strict=True):
+        assert (tile.x0 - 0.5, f"<b>{title}</b>") in words
+        ends = [x for x, text in words if text == f" {short_number(tile.high)}" and tile.x0 - 0.5 <= x]
+        assert ends
+        assert min(ends) < tile.x0 + tile.n_columns + 2
+    assert "L3H7, before the mask" in texts.text

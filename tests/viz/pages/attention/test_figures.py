@@ -40,6 +40,8 @@ def test_a_hidden_key_has_no_bar_and_no_cell():
     assert list(chart.figure.data[0].x) == [1, 2, 3]
     matrix = share_matrix(sample.pattern, labels=sample.labels, head="L0H1", note="n", theme=LIGHT, hidden=hidden)
     np.testing.assert_allclose(values_of(matrix, 0), np.where(hidden, np.nan, sample.pattern))
+    assert matrix.grid.tiles[0].panel.title == "Weights of L0H1"
+    assert matrix.grid.tiles[0].note == "n"
     assert hover_text(matrix, 0, 3, 0).startswith('query 4 "·obey" does not count key 1 "a"')
     plain = share_matrix(sample.pattern, labels=sample.labels, head="L0H1", note="n", theme=LIGHT)
     np.testing.assert_allclose(values_of(plain, 0), np.where(later, np.nan, sample.pattern))

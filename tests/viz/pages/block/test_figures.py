@@ -135,6 +135,9 @@ def test_the_table_has_values_weights_weighted_values_and_their_sum():
     assert chart.figure.layout.yaxis.ticktext == ("1 &lt;s&gt;", "3 b", "4 c", "6 e", "z")
     words = text_of(chart)
     assert all(share in words for share in ("50%", "20%", "<0.1%", "10%", "weight"))
+    (texts,) = [trace for trace in chart.figure.data if (trace.meta or {}).get("texts")]
+    beside = [(y, text.strip()) for y, text in zip(texts.y, texts.text, strict=True) if "%" in text]
+    assert beside == [(0, "50%"), (1, "20%"), (2, "<0.1%"), (3, "10%")]
 
 
 def test_the_tokens_without_a_row_are_one_row_together():

@@ -153,6 +153,8 @@ def test_what_survives_is_coloured_and_as_long_as_it_is_drawn_with_and_the_rest_
     np.testing.assert_array_equal(marks.x, [0.4, 0.3])
     np.testing.assert_array_equal(marks.y, [0, 1])
     assert "cut; 20.0% before the cuts" in cut.hovertext[0]
+    told = "the model's own probability 40.0%<br>drawn with 60.0%"
+    assert seen.hovertext[0] == f'"·0"<br>logit 0<br>{told}'
 
 
 def test_no_upright_line_runs_through_the_words():
@@ -199,3 +201,10 @@ def test_a_bar_that_is_too_long_says_so_and_carries_its_number():
 
 def test_a_vocabulary_of_one():
     assert len(bars([1.0]).figure.data) == 1
+
+
+@pytest.mark.parametrize(("chosen", "actual"), [(0, 2), (2, 0), (1, 1), (2, 1)])
+def test_what_is_chosen_and_what_follows_are_marked_on_their_own_bars(chosen, actual):
+    texts = bar(bars([0.5, 0.3, 0.2], chosen=chosen, actual=actual), kept=True).text
+    assert [rank for rank, text in enumerate(texts) if "chosen" in text] == [chosen]
+    assert [rank for rank, text in enumerate(texts) if "in the text" in text] == [actual]

@@ -39,6 +39,8 @@ def test_each_guess_stands_in_its_cell_with_its_probability(theme):
         (1, 1, "&lt;i&gt; &lt;0.001%"),
     ]
     assert len(chart.figure.layout.shapes) == 2  # the final guess, outlined in both rows
+    outlined = [(round((box.x0 + box.x1) / 2), round((box.y0 + box.y1) / 2)) for box in chart.figure.layout.shapes]
+    assert outlined == [(1, 0), (0, 1)]
     inks = [ink_on(colour_at(theme.sequential, share)) for share in (0.6, 0.2, 0.9)]
     assert list(words.textfont.color)[:3] == inks
     columns = {trace.meta["column"]: list(trace.text) for trace in chart.figure.data if "column" in (trace.meta or {})}
@@ -79,3 +81,9 @@ def test_all_else_has_its_bar():
     np.testing.assert_array_equal(biases.x, [2, 3])
     assert list(chart.figure.layout.xaxis.ticktext) == ["token", "<br>position", "0", "1", "<br>last bias"]
     assert wide.hovertext[3] == "MLP of layer 1"
+
+
+@pytest.mark.parametrize(("theme", "other"), [(LIGHT, "dark"), (DARK, "pale")])
+def test_the_note_names_the_colours_of_both_signs(theme, other):
+    chart = head_contributions(np.array([[1.0, -1.0]]), token="·a", theme=theme)
+    assert chart.grid.tiles[0].panel.note == f"pink raises it, {other} lowers it"

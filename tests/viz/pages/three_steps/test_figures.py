@@ -16,7 +16,7 @@ from viz.pages.three_steps.figure_steps import (
     value_table,
 )
 from viz.pages.three_steps.number_columns import NUMBER_WIDTH
-from viz.text.numbers import weight_text
+from viz.text.numbers import cell_number, weight_text
 from viz.theme import DARK, LIGHT
 
 
@@ -190,6 +190,9 @@ def test_the_score_table_spells_out_each_score(n, query, causal):
     np.testing.assert_array_equal(values_of(chart, 3)[0], products[weights.argmax()])
     sums = [f"{value:.2f}".replace("-", "−") for value in products.sum(axis=1)]
     assert list(text_column(chart, "Sum").text) == sums
+    assert list(text_column(chart, "Scaled").text) == [
+        cell_number(value) for value in (products.sum(axis=1) / 2).tolist()
+    ]
     assert list(text_column(chart, "Share").text) == [weight_text(weight) for weight in weights.tolist()]
     if causal and query < n - 1:
         assert list(text_column(chart, "Masked").text)[query + 1 :] == ["−∞"] * (n - 1 - query)
@@ -286,3 +289,14 @@ def test_the_names_of_the_steps_keep_their_column_on_a_narrow_screen(n):
     low, high = layout.xaxis.range
     pixels = (chart.min_width - layout.margin.l - layout.margin.r) / (high - low)
     assert pixels * (-0.5 - low) > text_width("1 Create", 12) + text_width("w × v", 12)
+
+
+def test_lines_fan_from_the_query_in_step_2_and_meet_at_it_in_step_3():
+    for step, end in ((2, "x0"), (3, "x1")):
+        chart, *_ = a_map(6, 3, lit=(step,))
+        assert chart.figure.layout.xaxis.ticktext[3] == "<b>4 ·obey</b>"
+        assert sum(tick.startswith("<b>") for tick in chart.figure.layout.xaxis.ticktext) == 1
+        at = chart.figure.layout.xaxis.tickvals[3]
+        lines = [shape for shape in chart.figure.layout.shapes if shape.type == "line" and shape.opacity is not None]
+        assert len(lines) == 4  # the masked keys have none
+        assert {line[end] for line in lines} == {at}

@@ -166,3 +166,10 @@ def test_the_articles_table() -> None:
         "| `ln_f.weight` | left out | 768 | 768 |",
         "| **Sum of all** | **124,410,624** | **124,439,808** | **29,184** |",
     ]
+
+
+def test_the_outline_counts_in_blocks_of_its_own_side() -> None:
+    matrices = block() | {"c_attn q": matrix(D_MODEL, D_MODEL, (4, 2)), "attn.c_proj": matrix(D_MODEL, D_MODEL, (2, 4))}
+    outlines = {tile.panel.title: tile.panel.outlines for tile in drawn(matrices, head=1).grid.tiles}
+    assert outlines["attn.c_attn, q part"] == [((3, 6), (0, 6))]
+    assert outlines["attn.c_proj"] == [((0, 6), (3, 6))]
