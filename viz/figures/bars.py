@@ -202,7 +202,7 @@ def _layout(
     top = next((t for t in _WEIGHT_TOPS if finite.size and finite.max() <= t), 1.0)
     heads, note = below
     titles = [
-        (0.49 if n_panels == 2 else 1.0, f"Weights of {who}", heads or note or "after the softmax, they add up to 1")
+        (0.49 if n_panels == 2 else 1.0, f"Weights of {who}", heads or note or _("after the softmax, they add up to 1"))
     ]
     score_axis = {}
     if scores is not None:

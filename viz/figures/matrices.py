@@ -11,6 +11,7 @@ from viz.figures.chart import Chart
 from viz.figures.labels import number_axis, token_axis
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
+from viz.text.catalogue import _
 from viz.theme import Theme
 
 MASKED_HOVER = "masked: key %{x} comes after query %{y}"
@@ -43,23 +44,23 @@ def head_matrices(
             note=f"{head}, before the mask",
             zmin=-largest,
             zmax=largest,
-            hover="query %{y} against key %{x}: score %{value}",
+            hover=_("query %{y} against key %{x}: score %{value}"),
         ),
         Panel(
             np.where(hidden, np.nan, masked_scores),
-            "Masked scores",
+            _("Masked scores"),
             "score",
             rows,
             keys,
-            note="later keys become −∞",
+            note=_("later keys become −∞"),
             zmin=-largest,
             zmax=largest,
             masked=hidden,
             masked_text="−∞",
-            hover="query %{y} against key %{x}: score %{value}",
+            hover=_("query %{y} against key %{x}: score %{value}"),
             masked_hover=MASKED_HOVER,
         ),
-        weights_panel(pattern, "Weights", labels=labels, note="softmax along each row", hidden=hidden),
+        weights_panel(pattern, "Weights", labels=labels, note=_("softmax along each row"), hidden=hidden),
     ]
     return tile_figure(panels, theme=theme)
 
@@ -82,7 +83,7 @@ def weights_panel(
         note=note,
         masked=hidden,
         masked_text="0",
-        hover="query %{y} reads key %{x}: %{value}",
+        hover=_("query %{y} reads key %{x}: %{value}"),
         masked_hover=MASKED_HOVER,
     )
 
@@ -99,7 +100,7 @@ def qkv_matrices(
 
     The ranges differ as the three are never compared: keys are often ten times larger than values.
     """
-    tokens, dimensions = token_axis("token", labels), number_axis("dimension of the head", q.shape[1])
+    tokens, dimensions = token_axis("token", labels), number_axis(_("dimension of the head"), q.shape[1])
     panels = [
         Panel(values, title, scale, tokens, dimensions, hover=f"{word} of %{{y}}, dimension %{{x}}: %{{value}}")
         for values, title, scale, word in (

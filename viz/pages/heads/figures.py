@@ -16,6 +16,7 @@ from viz.figures.labels import number_axis
 from viz.figures.look import CLEAR, base_layout
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
+from viz.text.catalogue import _
 from viz.theme import Theme
 
 SHEET_CELLS = 600_000
@@ -125,7 +126,7 @@ def measure_heatmap(
         zmax=high if high > low else low + 1.0,
         masked_text="–",
         hover="L%{y}H%{x}: %{value}",
-        masked_hover="L%{y}H%{x}: not defined on this text",
+        masked_hover=_("L%{y}H%{x}: not defined on this text"),
     )
     return tile_figure([panel], theme=theme, width=560, cell_height=28, numbers=n_heads <= _NUMBERED_HEADS)
 

@@ -16,6 +16,7 @@ from viz.figures.look import CLEAR, base_layout
 from viz.figures.matrices import MASKED_HOVER, weights_panel
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
+from viz.text.catalogue import _
 from viz.text.plotly import plain
 from viz.theme import Theme, mix
 
@@ -63,7 +64,7 @@ def mask_matrices(
     hidden = np.triu(np.ones((n, n), dtype=bool), 1)
     largest = float(np.abs(steps.scaled).max()) or 1.0
     rows, keys = token_axis("query", labels), token_axis("key", labels)
-    shared: dict[str, Any] = {"rows": rows, "columns": keys, "hover": "query %{y} against key %{x}: %{value}"}
+    shared: dict[str, Any] = {"rows": rows, "columns": keys, "hover": _("query %{y} against key %{x}: %{value}")}
     limits: dict[str, Any] = {"zmin": -largest, "zmax": largest}
     panels = [
         Panel(steps.products, "1 Q Kᵀ", "score", note=notes[0], **shared),
@@ -79,7 +80,7 @@ def mask_matrices(
             **shared,
             **limits,
         ),
-        weights_panel(steps.pattern, "4 Softmax", labels=labels, note="along each row, adds up to 1", hidden=hidden),
+        weights_panel(steps.pattern, "4 Softmax", labels=labels, note=_("along each row, adds up to 1"), hidden=hidden),
     ]
     width = ONE_COLUMN_WIDTH if columns == 1 else WIDTH
     if n > NUMBERED_TOKENS:
@@ -227,7 +228,7 @@ def _hover(labels: Sequence[str], middle: float) -> go.Scatter:
         x=x,
         y=np.tile(rows, places),
         text=read * places,
-        customdata=[*names[1:], "not in the text"] * places,
+        customdata=[*names[1:], _("not in the text")] * places,
         mode="markers",
         marker={"size": 18, "opacity": 0},
         hovertemplate="reads %{text}<br>its label: %{customdata}<extra></extra>",
@@ -247,7 +248,7 @@ def _layout(
     tokens = [position_label(i, labels[i]) for i in ticks]
     bottom = BOTTOM if worded else 12 + max(text_width(token) for token in tokens)
     right = RIGHT if worded else 16 + max(text_width(position_label(i, labels[i])) for i in range(1, n))
-    more = ": what the row reads" if n >= SAID_TOKENS else ""
+    more = _(": what the row reads") if n >= SAID_TOKENS else ""
     plain_axis = {"showgrid": False, "zeroline": False, "ticks": "", "tickfont": {"size": 12, "color": theme.muted}}
     lines = [_line(at, -0.5, at, n - 0.5, theme) for at in np.arange(n + 1) - 0.5] if worded else []
     lines += (

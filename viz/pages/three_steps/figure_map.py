@@ -22,6 +22,7 @@ from viz.figures.labels import position_label, share_text, text_width
 from viz.figures.look import base_layout
 from viz.figures.panels import ROW_WIDTH
 from viz.figures.scales import composite_scale, to_segment, value_range
+from viz.text.catalogue import _
 from viz.text.plotly import plain
 from viz.theme import Theme, mix
 
@@ -154,7 +155,7 @@ def _hovers(strips: dict[str, Blocks], place: _Place) -> Iterator[go.Scatter]:
         starts = np.array([_first_cell(blocks, place, path) for path in place.paths])
         positions = np.repeat(np.array(place.paths) + 1, n_cells)
         data = np.stack([blocks.values.ravel(), blocks.columns.ravel(), positions], axis=1).astype(np.float32)
-        strongest = ", the strongest here" if blocks.reduced else ""
+        strongest = _(", the strongest here") if blocks.reduced else ""
         yield go.Scatter(
             x=(starts[:, None] + np.arange(n_cells)).ravel().astype(np.int16),
             y=np.full(blocks.values.size, LINES[name] + STRIP // 2, np.int16),
@@ -300,7 +301,7 @@ def _names(
     """The map's title, the steps' names and the letter of each line of strips."""
     at = {"x": place.start, "showarrow": False, "xanchor": "left", "yanchor": "middle", "align": "left"}
     part = f" · {len(place.paths)} of {n:,} tokens: those it reads most" if len(place.paths) < n else ""
-    kind, colour = ("Masked self-attention", "score") if masked else ("Self-attention", "key")
+    kind, colour = (_("Masked self-attention"), "score") if masked else ("Self-attention", "key")
     note = f'<span style="color:{theme.muted};font-size:12px">  {plain(head)}{part}</span>'
     title = at | {"y": TOP, "yshift": 12, "font": {"size": 14, "color": theme.ink(colour)}}
     yield title | {"text": f"<b>{kind}</b>{note}"}

@@ -72,7 +72,7 @@ def _wrapped(title: str, role: str, values: Float[np.ndarray, " size"]) -> Panel
         role,
         Axis("", ("",) * lines, names),
         number_axis("dimension", across),
-        masked_hover="the vector has ended",
+        masked_hover=_("the vector has ended"),
         hover="%{y}%{x}: %{value}",
     )
 
@@ -101,9 +101,9 @@ def projection_matrices(parts: HeadProjections, *, head: str, theme: Theme) -> C
 def projection_biases(parts: HeadProjections, *, theme: Theme) -> Chart:
     """One head's biases, which are added to the three products."""
     named = [
-        ("bias of q", "query", parts.q.bias),
-        ("bias of k", "key", parts.k.bias),
-        ("bias of v", "value", parts.v.bias),
+        (_("bias of q"), "query", parts.q.bias),
+        (_("bias of k"), "key", parts.k.bias),
+        (_("bias of v"), "value", parts.v.bias),
     ]
     return vector_strips(named, theme=theme, size_title=HEAD_DIMENSION)
 
@@ -155,14 +155,14 @@ def score_table(
     drawn = list(range(len(labels)) if rows is None else rows)
     shown = part_of(keys, drawn)
     panels = [
-        Panel(k[drawn], "Keys k", "key", shown, dimensions, hover="key of %{y}, dimension %{x}: %{value}"),
+        Panel(k[drawn], "Keys k", "key", shown, dimensions, hover=_("key of %{y}, dimension %{x}: %{value}")),
         Panel(
             products[drawn],
             "q × k",
             "score",
             shown,
             dimensions,
-            note="dimension by dimension",
+            note=_("dimension by dimension"),
             hover=f"query of {asker} × key of %{{y}}, dimension %{{x}}: %{{value}}",
         ),
         Panel(
@@ -176,7 +176,7 @@ def score_table(
         ),
         Panel(
             products[best][None],
-            "The largest share",
+            _("The largest share"),
             "score",
             one_row("q", f"{best + 1}"),
             dimensions,
@@ -232,7 +232,7 @@ def value_table(
     keys, dimensions = token_axis("key", labels), number_axis(HEAD_DIMENSION, v.shape[1])
     drawn = list(range(len(labels)) if rows is None else rows)
     shown, hidden = part_of(keys, drawn), masked[drawn]
-    unlabelled = replace(shown, title="weight", ticks=("",) * len(drawn))
+    unlabelled = replace(shown, title=_("weight"), ticks=("",) * len(drawn))
     largest, largest_z = (float(np.abs(values).max()) for values in (v, np.stack([z, model_z])))
     panels = [
         Panel(
@@ -241,10 +241,10 @@ def value_table(
             "value",
             shown,
             dimensions,
-            note="as created",
+            note=_("as created"),
             zmin=-largest,
             zmax=largest,
-            hover="value of %{y}, dimension %{x}: %{value}",
+            hover=_("value of %{y}, dimension %{x}: %{value}"),
         ),
         Panel(
             weighted[drawn],
@@ -252,23 +252,23 @@ def value_table(
             "value",
             unlabelled if len(drawn) <= MAX_CELLS else shown,
             dimensions,
-            note="as pale as its weight is small",
+            note=_("as pale as its weight is small"),
             zmin=-largest,
             zmax=largest,
             masked=np.broadcast_to(hidden[:, None], (len(drawn), weighted.shape[1])),
-            hover="weight × value of %{y}, dimension %{x}: %{value}",
-            masked_hover="masked: key %{y} comes later, its weight is 0",
+            hover=_("weight × value of %{y}, dimension %{x}: %{value}"),
+            masked_hover=_("masked: key %{y} comes later, its weight is 0"),
         ),
         Panel(
             model_z[None],
-            "The model's own z",
+            _("The model's own z"),
             "score",
             one_row("z", "z"),
             dimensions,
             note=f"for {token}",
             zmin=-largest_z,
             zmax=largest_z,
-            hover="the model's own z, dimension %{x}: %{value}",
+            hover=_("the model's own z, dimension %{x}: %{value}"),
         ),
         Panel(
             z[None],
@@ -276,13 +276,15 @@ def value_table(
             "score",
             one_row("z", "="),
             dimensions,
-            note="the rows above, added up" if len(drawn) == len(labels) else f"the rows of all {len(labels):,} keys",
+            note=_("the rows above, added up")
+            if len(drawn) == len(labels)
+            else f"the rows of all {len(labels):,} keys",
             zmin=-largest_z,
             zmax=largest_z,
-            hover="sum of the weighted values, dimension %{x}: %{value}",
+            hover=_("sum of the weighted values, dimension %{x}: %{value}"),
         ),
     ]
-    by_cell = {"value v": v, "weight × value": weighted, "sum z": z, "the model's own z": model_z}
+    by_cell = {"value v": v, "weight × value": weighted, "sum z": z, _("the model's own z"): model_z}
     colours = [theme.muted if hid else theme.ink("score") for hid in hidden]
     shares = Numbers("Weight", "", [f"{weight_text(weight)} " for weight in weights[drawn].tolist()], colours)
     return tile_figure(
@@ -291,5 +293,5 @@ def value_table(
         columns=2,
         cell_height=ROW_HEIGHT,
         beside=BesideTile(shares, tile=1) if len(drawn) <= MAX_CELLS else None,
-        table=lambda: keys_table(keys, by_cell, {"weight": weights, "masked": masked}),
+        table=lambda: keys_table(keys, by_cell, {_("weight"): weights, "masked": masked}),
     )
