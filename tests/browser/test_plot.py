@@ -68,7 +68,9 @@ def test_a_click_says_which_point_and_the_same_again(page: Page, server: Serve) 
         page.mouse.click(*spot_of(chart, bar))
         expect(page.get_by_text(f"server: seed 0, clicks {told}", exact=True)).to_be_visible()
     # As from a browser that has not drawn the newest figure yet.
-    chart.evaluate("plot => { plot.headlight.drawn = {...plot.headlight.drawn, revision: 'older'} }")
+    chart.evaluate(
+        "plot => { const part = plot[Symbol.for('headlight.part')]; part.drawn = {...part.drawn, revision: 'older'} }"
+    )
     page.mouse.click(*spot_of(chart, 1))
     press(page, "Other numbers")
     expect(page.get_by_text("server: seed 1, clicks [(0, 2), (0, 2), (0, 4)]", exact=True)).to_be_visible()

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-import streamlit as st
+from viz.components.build import build
 
-_component = st.components.v2.component(
-    "headlight_address", js=(Path(__file__).with_suffix("") / "address.js").read_text("utf-8")
-)
+_component = build("address", "address.js")
 
 
 def keep_history(pages: Mapping[str, str], *, key: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow as pa
 import streamlit as st
 from jaxtyping import Float, Int
 
+from viz.components.build import build
 from viz.theme import DARK, LIGHT
 
 MAX_BYTES, MAX_BYTES_LONG = 1_000_000, 200_000
@@ -25,16 +25,8 @@ show every weight, and of longer texts, which have a strip of a megabyte beside 
 Head = tuple[int, int]  # layer, head
 Wish = Literal["open", "beside"]
 
-_FILES = Path(__file__).with_suffix("")
-_SCRIPTS = ("../press.js", "paint.js", "frame.js", "grid.js")  # read as one module: a component takes a single script
-
-_render_grid = st.components.v2.component(
-    "headlight_head_grid",
-    html=(_FILES / "grid.html").read_text("utf-8"),
-    css=(_FILES / "grid.css").read_text("utf-8"),
-    js="".join((_FILES / name).read_text("utf-8") for name in _SCRIPTS),
-)
-_render_marks = st.components.v2.component("headlight_head_marks", js=(_FILES / "marks.js").read_text("utf-8"))
+_render_grid = build("head_grid", "paint.js", "frame.js", "grid.js")
+_render_marks = build("head_marks", "marks.js")
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from viz.components.build import build
 
-import streamlit as st
-
-_FILES = Path(__file__).with_suffix("")
-_component = st.components.v2.component(
-    "headlight_picture_buttons",
-    html='<div class="row"><button data-format="svg">SVG</button><button data-format="png">PNG</button></div>',
-    css=(_FILES / "buttons.css").read_text("utf-8"),
-    js=(_FILES / "buttons.js").read_text("utf-8"),
-)
+_component = build("picture_buttons", "buttons.js")
 
 
 def picture_buttons(chart: str, *, name: str, key: str) -> None:

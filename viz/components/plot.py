@@ -16,16 +16,14 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v1 import declare_component
 
+from viz.components.build import build
+
 OnClick = Callable[[int, int], None]
 """What is called with the numbers of the clicked point's trace, and of the point in it."""
 
-_FILES = Path(__file__).with_suffix("")
-_render = st.components.v2.component(
-    "headlight_plot",
-    html='<div class="plot-frame"><div class="plot"></div></div>',
-    css=(_FILES / "plot.css").read_text("utf-8"),
-    # Read as one module: a component takes a single script.
-    js="".join(path.read_text("utf-8") for path in (_FILES.with_name("press.js"), _FILES / "plot.js")),
+_render = build(
+    "plot",
+    "plot.js",
     isolate_styles=False,  # plotly puts its styles into the page
 )
 # Not a component to draw: the way Streamlit serves a folder of a package, here plotly's own with its plotly.js.

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-_FILES = Path(__file__).with_suffix("")
-_component = st.components.v2.component(
-    "headlight_sentence_box",
-    css=(_FILES / "box.css").read_text("utf-8"),
-    js=(_FILES / "box.js").read_text("utf-8"),
-)
+from viz.components.build import build
+
+_component = build("sentence_box", "box.js")
 
 
 def sentence_box(

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from viz.components.build import build
 
-import streamlit as st
-
-_component = st.components.v2.component(
-    "headlight_theme_change", js=(Path(__file__).with_suffix("") / "theme_change.js").read_text("utf-8")
-)
+_component = build("theme_change", "theme_change.js")
 
 
 def follow_theme(*, key: str) -> None:

@@ -9,25 +9,16 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
+from viz.components.build import build
 from viz.components.packed_weights import pack
 
-_FILES = Path(__file__).with_suffix("")
-# Read as one module: a component takes a single script.
-_SCRIPTS = ("words.js", "cells.js", "unpack.js", "picture.js", "strip.js")
-
-_render = st.components.v2.component(
-    "headlight_token_strip",
-    html=(_FILES / "strip.html").read_text("utf-8"),
-    css=(_FILES / "strip.css").read_text("utf-8"),
-    js="".join((_FILES / name).read_text("utf-8") for name in _SCRIPTS),
-)
+_render = build("token_strip", "words.js", "cells.js", "unpack.js", "picture.js", "strip.js")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,9 @@ class Frame {
     this.chosen = find(".act .chosen");
     this.note = find(".note");
     this.observer = new ResizeObserver(() => this.resize());
+  }
+
+  start() {
     this.observer.observe(this.body);
   }
 
@@ -160,12 +163,3 @@ class Frame {
 }
 
 const headName = ([layer, head]) => `L${layer}H${head}`;
-
-/** Text is only ever set as text. */
-function make(tag, className = "", text = null) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (text !== null) element.textContent = text;
-  return element;
-}
-

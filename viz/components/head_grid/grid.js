@@ -1,25 +1,19 @@
 // The head grid in the browser: points at heads by itself, reports the chosen one to Python.
 
-const grids = new WeakMap(); // shadow root -> Grid
 // Where marks.js leaves what Python marked, by the grid's key; the grid may come before its marks, or after them.
 const shared = (globalThis.headlightHeadGrids ??= { marks: new Map(), redraw: new Map() });
 
-/** Called by Streamlit on mount, on new data and on a change of theme; never cleaned up in between. */
+/** Called by Streamlit on mount, on new data and on a change of theme; it may clean up and mount again at any time. */
 export default function ({ data, parentElement, setTriggerValue }) {
-  let grid = grids.get(parentElement);
-  if (!grid) grids.set(parentElement, (grid = new Grid(parentElement)));
+  const grid = partOf(parentElement.querySelector(".overview"), (element) => new Grid(element));
   grid.send = (choice) => setTriggerValue("choice", choice);
+  grid.frame.start();
   grid.receive(data);
-  return () => {
-    grid.stop();
-    grids.delete(parentElement);
-  };
+  return () => grid.stop();
 }
 
 class Grid {
-  constructor(root) {
-    const element = root.querySelector(".overview");
-    this.root = root;
+  constructor(element) {
     this.element = element;
     this.frame = new Frame(element);
     this.at = [0, 0]; // where the keyboard is

@@ -45,17 +45,26 @@ async function draw(holder, state) {
     console.error(error);
   } finally {
     state.drawing = false;
-    if (state.gone) state.plotly?.purge(holder);
+    if (state.gone) clear(holder, state);
   }
+}
+
+// Leaves nothing behind, so that what is mounted here again starts from nothing.
+function clear(holder, state) {
+  state.plotly?.purge(holder);
+  state.drawn = state.wanted = undefined;
 }
 
 function listen(holder, state) {
   const presses = pressesOf(holder);
+  for (const event of ["plotly_click", "plotly_afterplot"]) holder.removeAllListeners(event);
   holder.on("plotly_click", ({ points }) => {
     const [{ curveNumber: curve, pointNumber: point }] = points;
     if (presses.take() && state.drawn.clicks) state.report("click", { revision: state.drawn.revision, curve, point });
   });
   holder.on("plotly_afterplot", () => oneStop(holder));
+  // plotly looks where the pointer is once in 50 ms at most: a tap sooner than that would choose what was tapped before.
+  holder.onpointerdown = ({ pointerType }) => pointerType === "touch" && state.plotly.Fx.unhover(holder);
   oneStop(holder);
   const frame = holder.parentElement;
   frame.onscroll = () => tellOfMore(frame);
@@ -100,8 +109,9 @@ function oneStop(holder) {
 export default function ({ data, parentElement, setTriggerValue }) {
   const asked = JSON.parse(new TextDecoder().decode(data));
   const holder = parentElement.querySelector(".plot");
-  const state = (holder.headlight ??= {});
+  const state = partOf(holder, () => ({}));
   state.report = setTriggerValue;
+  state.gone = false;
   if (!asked.figure) {
     library(asked.library).catch(() => {}); // the first chart tries again, and says so
   } else if (state.wanted?.revision !== asked.revision) {
@@ -118,6 +128,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return () => {
     state.gone = true;
     state.observer?.disconnect();
-    if (!state.drawing) state.plotly?.purge(holder); // else when it is drawn: plotly cannot stop half-way
+    state.observer = undefined;
+    if (!state.drawing) clear(holder, state); // else when it is drawn: plotly cannot stop half-way
   };
 }

@@ -12,61 +12,59 @@ function showHint({ area, hint }) {
     : "Shift + Enter starts a new line";
 }
 
-function build(parent) {
-  const frame = document.createElement("div");
-  const label = document.createElement("label");
-  const area = document.createElement("textarea");
-  const hint = document.createElement("p");
-  label.htmlFor = area.id = "sentence";
-  area.rows = 1;
-  area.spellcheck = false;
-  area.dir = "auto";
+function wire(frame) {
+  const [label, area, hint] = frame.children;
   area.placeholder = "Type a sentence";
-  hint.className = "hint";
-  hint.id = "hint";
-  area.setAttribute("aria-describedby", "hint");
-  frame.className = "frame";
-  frame.append(label, area, hint);
-  parent.append(frame);
-  return { area, label, hint, timer: 0, sent: null, revision: null };
-}
-
-export default function ({ data, parentElement, setStateValue }) {
-  const box = (parentElement.headlightBox ??= build(parentElement));
-  const { area } = box;
-
+  const box = { area, label, hint, timer: 0, sent: null, revision: null, report: null, stopped: false };
   const send = () => {
     clearTimeout(box.timer);
     if (area.value === box.sent) return;
     box.sent = area.value;
-    // The time makes it news even if Python was told the same text before and has shown another since.
-    setStateValue("typed", { text: area.value, at: Date.now() });
+    box.report(area.value);
   };
+  box.sendAfter = (pause) => {
+    clearTimeout(box.timer);
+    box.timer = setTimeout(send, pause);
+  };
+  area.oninput = (event) => {
+    showHint(box);
+    clearTimeout(box.timer);
+    if (!event.isComposing) box.sendAfter(PAUSE_MS);
+  };
+  // An input method's text is complete only now. There is no property `oncompositionend`.
+  area.addEventListener("compositionend", () => box.sendAfter(PAUSE_MS));
+  area.onblur = () => {
+    if (area.value !== box.sent) box.sendAfter(LEAVING_MS);
+  };
+  area.onkeydown = (event) => {
+    // Safari ends the composition before the key that ended it: the code 229 tells them apart.
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.keyCode !== 229) {
+      event.preventDefault();
+      send();
+    }
+  };
+  return box;
+}
 
+/** Called by Streamlit on mount, on new data and on a change of theme; it may clean up and mount again at any time. */
+export default function ({ data, parentElement, setStateValue }) {
+  const box = partOf(parentElement.querySelector(".frame"), wire);
+  const { area } = box;
+  // The time makes it news even if Python was told the same text before and has shown another since.
+  box.report = (text) => setStateValue("typed", { text, at: Date.now() });
   box.label.textContent = data.label;
   area.maxLength = data.max;
   if (box.revision !== data.revision) {
     box.revision = data.revision;
     clearTimeout(box.timer);
     area.value = box.sent = data.text;
+  } else if (box.stopped && area.value !== box.sent) {
+    box.sendAfter(PAUSE_MS); // typed before it was cleaned up
   }
+  box.stopped = false;
   showHint(box);
-  area.oninput = (event) => {
-    showHint(box);
+  return () => {
+    box.stopped = true;
     clearTimeout(box.timer);
-    if (!event.isComposing) box.timer = setTimeout(send, PAUSE_MS);
   };
-  area.oncompositionend = () => { box.timer = setTimeout(send, PAUSE_MS); };
-  area.onblur = () => {
-    if (area.value === box.sent) return;
-    clearTimeout(box.timer);
-    box.timer = setTimeout(send, LEAVING_MS);
-  };
-  area.onkeydown = (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-      event.preventDefault();
-      send();
-    }
-  };
-  return () => clearTimeout(box.timer);
 }

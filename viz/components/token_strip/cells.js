@@ -27,14 +27,6 @@ function makeCell(index, heads) {
   return cell;
 }
 
-/** Text is only ever set as text: a token is whatever somebody typed. */
-function make(tag, className = "", text = null) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (text !== null) element.textContent = text;
-  return element;
-}
-
 /** Whether two lists hold the same values. */
 const sameList = (a, b) => a.length === b.length && a.every((value, i) => value === b[i]);
 

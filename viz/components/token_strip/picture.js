@@ -25,6 +25,9 @@ class Picture {
       this.paintView();
     };
     this.observer = new ResizeObserver(() => this.measure());
+  }
+
+  start() {
     this.observer.observe(this.group);
   }
 

@@ -7,25 +7,20 @@ const SETTLE_MS = 60; // a choice that stands this long is reported
 const PLAY_MS = 700; // one token while playing
 const KEYS = { ArrowLeft: "previous", ArrowRight: "next", Home: "first", End: "last" };
 
-const strips = new WeakMap(); // shadow root -> Strip
-// A remount without Python's knowledge must not fall back to an old command, so choices outlive their strip, by key.
+// A strip made anew without Python's knowledge must not fall back to an old command: choices outlive it, by key.
 const remembered = new Map();
 
-/** Called by Streamlit on mount, on new data and on a change of theme; never cleaned up in between. */
+/** Called by Streamlit on mount, on new data and on a change of theme; it may clean up and mount again at any time. */
 export default function ({ data, parentElement, setStateValue }) {
-  let strip = strips.get(parentElement);
-  if (!strip) strips.set(parentElement, (strip = new Strip(parentElement)));
+  const strip = partOf(parentElement.querySelector(".strip"), (element) => new Strip(parentElement, element));
   strip.send = (choice) => setStateValue("choice", choice);
+  strip.start();
   strip.receive(data);
-  return () => {
-    strip.stop();
-    strips.delete(parentElement);
-  };
+  return () => strip.stop();
 }
 
 class Strip {
-  constructor(root) {
-    const element = root.querySelector(".strip");
+  constructor(root, element) {
     this.picture = new Picture(root, element);
     const button = (act) => element.querySelector(`[data-act=${act}]`);
     this.buttons = { previous: button("previous"), play: button("play"), next: button("next") };
@@ -43,6 +38,12 @@ class Strip {
       this.picture.hint(cell);
     };
     element.querySelector(".cells").onpointerleave = () => this.picture.preview(this.choice.query);
+  }
+
+  /** Go on where `stop` broke off: a choice that had not been reported yet still is. */
+  start() {
+    this.picture.start();
+    if (this.settling) this.settle();
   }
 
   stop() {
@@ -117,7 +118,8 @@ class Strip {
     } else if (act === "lock") {
       this.lock(!this.locked);
     } else if (act === "play") {
-      this.timer ? this.pause() : this.play();
+      if (this.timer) this.pause();
+      else this.play();
     } else if (act) {
       this.step(act);
     }
