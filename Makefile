@@ -21,7 +21,7 @@ help:
 	@echo 'make test     all tests, those in a browser included (some: make test ARGS="-k heatmap")'
 	@echo 'make soak     the long soak: 40 visitors at once, five minutes'
 	@echo 'make bench    measure speed and memory: bench/results.md (ten minutes on a machine that does nothing else)'
-	@echo 'make check    linter, formatting and types'
+	@echo 'make check    linters, formatting and types'
 	@echo 'make format   put the formatting in order'
 	@echo 'make lock     requirements.lock and requirements-dev.lock, after a change of a requirements file'
 	@echo 'make train    fetch the texts and train the embedded model anew'
@@ -49,6 +49,7 @@ check: .venv/installed-dev
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
+	@$(PY) -m tests.javascript.scripts
 
 format: .venv/installed-dev
 	@$(PY) -m ruff check --fix-only .
