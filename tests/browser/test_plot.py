@@ -65,6 +65,7 @@ def test_a_click_says_which_point_and_the_same_again(page: Page, server: Serve) 
     chart = open_plot(page, server)
     for bar, told in ((2, "[(0, 2)]"), (2, "[(0, 2), (0, 2)]"), (4, "[(0, 2), (0, 2), (0, 4)]")):
         page.mouse.move(*spot_of(chart, bar))
+        expect(chart.locator(".hoverlayer")).to_contain_text(f"({bar}, ")  # plotly knows where the pointer is
         page.mouse.click(*spot_of(chart, bar))
         expect(page.get_by_text(f"server: seed 0, clicks {told}", exact=True)).to_be_visible()
     # As from a browser that has not drawn the newest figure yet.
@@ -120,6 +121,7 @@ def test_a_press_that_moves_on_chooses_nothing(page: Page, server: Serve) -> Non
     for bar, far, told in ((2, 30, ""), (4, 3, "(0, 4)")):  # a hand is never quite still
         x, y = spot_of(chart, bar)
         page.mouse.move(x, y)
+        expect(chart.locator(".hoverlayer")).to_contain_text(f"({bar}, ")
         page.mouse.down()
         page.mouse.move(x + 2, y - far, steps=3)
         page.mouse.move(x + 1, y)
