@@ -64,7 +64,9 @@ function listen(holder, state) {
   });
   holder.on("plotly_afterplot", () => oneStop(holder));
   // plotly looks where the pointer is once in 50 ms at most: a tap sooner than that would choose what was tapped before.
-  holder.onpointerdown = ({ pointerType }) => pointerType === "touch" && state.plotly.Fx.unhover(holder);
+  holder.onpointerdown = ({ pointerType }) => {
+    if (pointerType === "touch") state.plotly.Fx.unhover(holder);
+  };
   oneStop(holder);
   const frame = holder.parentElement;
   frame.onscroll = () => tellOfMore(frame);
