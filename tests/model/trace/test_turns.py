@@ -1,4 +1,8 @@
-"""The queue in front of the model: one at a time, fair, bounded, and never kept by one long work."""
+"""The queue in front of the model: one at a time, fair, bounded, never blocked by one long piece of work.
+
+Time is simulated, and whoever is at the model stays there until all others are in the queue: no outcome depends on how
+fast the machine is or on which thread it runs first.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +16,52 @@ import pytest
 from model.errors import BusyError, HeadlightError
 from model.trace.turns import ANYONE, Caller, Turns
 
+PATIENCE = 120  # seconds; only a test that fails waits this long
+
 
 class Unwanted(BaseException):
-    """What ends a script is no Exception in Streamlit either."""
+    """Like the exception that ends a script in Streamlit, not an `Exception`."""
 
 
-def wait_for(condition, seconds=10):
-    end = time.monotonic() + seconds
+class Clock:
+    """Seconds that pass only where a test lets them pass."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    def pass_by(self, seconds):
+        self.now += seconds
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def wait_for(condition):
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.002)
+        time.sleep(0.0005)
 
 
-def test_one_at_a_time():
-    turns, at_work, most = Turns(slice_seconds=0), 0, 0
+def test_one_at_a_time(clock):
+    turns, at_work, most, ended = Turns(slice_seconds=0, clock=clock), 0, 0, 0
 
     def work(who):
-        nonlocal at_work, most
+        nonlocal at_work, most, ended
         with turns.turn(Caller(who)) as turn:
             for _ in range(20):
                 at_work += 1
                 most = max(most, at_work)
-                time.sleep(0.0005)
+                wait_for(lambda: turns.n_waiting + ended == 7)
+                clock.pass_by(1)
                 at_work -= 1
                 turns.give_way(turn)
+            ended += 1
 
     with ThreadPoolExecutor(8) as pool:
         for _ in pool.map(work, range(8)):
@@ -44,72 +70,90 @@ def test_one_at_a_time():
     assert turns.n_waiting == 0
 
 
-def test_short_work_does_not_wait_for_the_end_of_long_work():
-    turns, done = Turns(slice_seconds=0.01), []
-    begun = threading.Event()
+def test_short_work_does_not_wait_for_the_end_of_long_work(clock):
+    turns, done = Turns(slice_seconds=2, clock=clock), []
+    begun, short_ended = threading.Event(), threading.Event()
+    pieces = 0
 
     def long_work():
+        nonlocal pieces
         with turns.turn(Caller("long")) as turn:
             begun.set()
             for _ in range(100):
-                time.sleep(0.005)
+                wait_for(lambda: turns.n_waiting or short_ended.is_set())
+                clock.pass_by(1)
+                pieces += 1
                 turns.give_way(turn)
             done.append("long")
             assert turn.waited > 0
 
     with ThreadPoolExecutor(1) as pool:
         ended = pool.submit(long_work)
-        begun.wait(10)
-        for _ in range(5):
+        assert begun.wait(PATIENCE)
+        for number in range(5):
             with turns.turn(Caller("short")):
-                time.sleep(0.001)
+                clock.pass_by(0.1)
+                assert pieces <= 2 * (number + 1)  # a slice of the long work lasts two seconds
         done.append("short")
-        ended.result(10)
+        short_ended.set()
+        ended.result(PATIENCE)
     assert done == ["short", "long"]
 
 
-def test_shares_are_equal_by_time_not_by_the_number_of_turns():
-    turns, served = Turns(slice_seconds=0), Counter()
+def test_shares_are_equal_by_time_not_by_the_number_of_turns(clock):
+    turns, served, used = Turns(slice_seconds=0, clock=clock), Counter(), Counter()
     stop = threading.Event()
 
     def work(who):
+        seconds = 4 if who == "greedy" else 1
         while not stop.is_set():
             with turns.turn(Caller(who)):
-                time.sleep(0.004 if who == "greedy" else 0.001)
+                wait_for(lambda: turns.n_waiting == 4 or stop.is_set())
+                if stop.is_set():
+                    return
+                clock.pass_by(seconds)
                 served[who] += 1
+                used[who] += seconds
+                if clock() >= 200:
+                    stop.set()
 
     with ThreadPoolExecutor(5) as pool:
-        workers = [pool.submit(work, who) for who in ("greedy", 1, 2, 3, 4)]
-        wait_for(lambda: sum(served.values()) > 150)
-        stop.set()
-        for worker in workers:
-            worker.result(10)
+        for _ in pool.map(work, ("greedy", 1, 2, 3, 4)):
+            pass
+    assert max(used.values()) - min(used.values()) <= 4, used  # seconds: one turn of the greedy one
     assert min(served[who] for who in (1, 2, 3, 4)) > 1.5 * served["greedy"], served
 
 
-def test_newcomers_without_end_do_not_keep_out_who_has_used_much():
-    turns, stop, ended = Turns(slice_seconds=0), threading.Event(), threading.Event()
+def test_newcomers_without_end_do_not_keep_out_who_has_used_much(clock):
+    turns, stop = Turns(slice_seconds=0, clock=clock), threading.Event()
+    n_newcomers = 0
 
     def heavy():
         with turns.turn(Caller("heavy")) as turn:
             for _ in range(10):
-                time.sleep(0.01)
+                wait_for(lambda: turns.n_waiting == 4)
+                clock.pass_by(10)
                 turns.give_way(turn)
-        ended.set()
+        stop.set()
 
     def newcomers(number):
+        nonlocal n_newcomers
         count = 0
         while not stop.is_set():
             with turns.turn(Caller((number, count := count + 1))):
-                time.sleep(0.002)
+                wait_for(lambda: turns.n_waiting == 4 or stop.is_set())
+                if stop.is_set():
+                    return
+                clock.pass_by(2)
+                n_newcomers += 1
 
     with ThreadPoolExecutor(5) as pool:
         workers = [pool.submit(newcomers, number) for number in range(4)]
         workers.append(pool.submit(heavy))
-        assert ended.wait(20)
-        stop.set()
         for worker in workers:
-            worker.result(10)
+            worker.result(PATIENCE)
+    # The heavy one used 100 seconds. The four others had an equal share each, and a turn or two to begin with.
+    assert 2 * n_newcomers <= 4 * (100 + 2 * 2), n_newcomers
     assert len(turns._used) <= 2  # who has had no more than a share is not remembered
 
 
@@ -120,18 +164,18 @@ def test_the_queue_is_bounded_and_says_so():
     def work():
         with turns.turn(ANYONE):
             begun.set()
-            assert go_on.wait(10)
+            assert go_on.wait(PATIENCE)
 
     with ThreadPoolExecutor(3) as pool:
         workers = [pool.submit(work)]
-        assert begun.wait(10)
+        assert begun.wait(PATIENCE)
         workers += [pool.submit(work), pool.submit(work)]
         wait_for(lambda: turns.n_waiting == 2)
         with pytest.raises(BusyError, match=r"2 texts are waiting for the model.*try again"), turns.turn(ANYONE):
             pass
         go_on.set()
         for worker in workers:
-            worker.result(10)
+            worker.result(PATIENCE)
     with turns.turn(ANYONE):  # and it is open again
         pass
     assert issubclass(BusyError, HeadlightError)
@@ -152,7 +196,7 @@ def test_who_gives_up_leaves_the_queue():
         worker = pool.submit(work)
         wait_for(lambda: turns.n_waiting == 1)
         gone.set()
-        assert isinstance(worker.exception(10), Unwanted)
+        assert isinstance(worker.exception(PATIENCE), Unwanted)
         assert turns.n_waiting == 0
 
 
@@ -171,18 +215,20 @@ def test_work_that_is_given_up_frees_the_model():
     assert turns._n_long == 0
 
 
-def test_of_long_works_few_are_under_way():
-    turns, under_way, most = Turns(slice_seconds=0, most_long=2), 0, 0
+def test_few_pieces_of_long_work_are_in_progress_at_once(clock):
+    turns, under_way, most, ended = Turns(slice_seconds=0, most_long=2, clock=clock), 0, 0, 0
 
     def work(who):
-        nonlocal under_way, most
+        nonlocal under_way, most, ended
         with turns.turn(Caller(who), long=True) as turn:
             under_way += 1
             most = max(most, under_way)
             for _ in range(5):
-                time.sleep(0.001)
+                wait_for(lambda: turns.n_waiting + ended == 5)
+                clock.pass_by(1)
                 turns.give_way(turn)
             under_way -= 1
+            ended += 1
 
     with ThreadPoolExecutor(6) as pool:
         for _ in pool.map(work, range(6)):
