@@ -19,7 +19,7 @@ LONGEST = 330  # lines; a file that grows beyond it has more than one subject
 # or a module that stands by itself. `errors` is everybody's; `__init__` and `__main__` stand above all.
 MODEL_ROOMS = ("errors", "network", "text", "files", "changes", "trace", "steps", "heads", "logits", "training")
 # The same for `viz`. A page may import no other page.
-VIZ_ROOMS = ("text", "theme", "figures", "state", "registry", "components", "shell", "pages")
+VIZ_ROOMS = ("text", "theme", "streamlit_internals", "figures", "state", "registry", "components", "shell", "pages")
 
 # What each part may not reach, neither itself nor through the parts of `viz` that it imports.
 NOT_REACHED = {

@@ -1,28 +1,28 @@
-"""The garbage collector in a server of many sessions: what it need not look at, and how often it looks."""
+"""The garbage collector in a server of many sessions: what it can skip, and how often it runs."""
 
 from __future__ import annotations
 
 import gc
 import time
-from types import SimpleNamespace
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import script_runner
+
+from viz.streamlit_internals import answer_collections
 
 SECONDS = 2.0
-"""So long at least lies between two collections. Streamlit asks for one after every run; with 40 sessions each takes
-70 ms, in which nothing else runs."""
+"""The least time between two collections. Streamlit collects after every run; with 40 sessions that takes 70 ms each
+time, during which nothing else runs."""
 
 _last = 0.0
 
 
 @st.cache_resource(show_spinner=False)
 def spare_the_collector() -> None:
-    """Once, after the first page: what the imports made lives as long as the app, so the collector need not look at it
-    again (about 400 ms a rerun with torch imported); and it looks at the rest every `SECONDS`, not after every run."""
+    """Once, after the first page: exempt what the imports made, which lives as long as the app (checking it takes about
+    400 ms with torch imported), and collect the rest every `SECONDS` at most."""
     gc.collect()
     gc.freeze()
-    vars(script_runner)["gc"] = SimpleNamespace(collect=_collect)
+    answer_collections(_collect)
 
 
 def _collect(generation: int = 2) -> int:

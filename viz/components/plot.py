@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit.components.v1 import declare_component
 
 from viz.components.build import build
+from viz.streamlit_internals import serve_folder
 
 OnClick = Callable[[int, int], None]
 """What is called with the numbers of the clicked point's trace, and of the point in it."""
@@ -26,8 +26,7 @@ _render = build(
     "plot.js",
     isolate_styles=False,  # plotly puts its styles into the page
 )
-# Not a component to draw: the way Streamlit serves a folder of a package, here plotly's own with its plotly.js.
-_library = declare_component("plotly_js", path=Path(str(files("plotly") / "package_data")))
+_library = serve_folder("plotly_js", Path(str(files("plotly") / "package_data")))
 
 
 def plot(
@@ -52,7 +51,7 @@ def plot(
         "clicks": on_click is not None,
         "config": dict(config),
         "min_width": min_width,
-        "library": _library_url(),
+        "library": _library("plotly.min.js"),
     }
     message = f'{json.dumps(frame)[:-1]}, "figure": {figure}}}'
     _render(key=key, data=message.encode(), on_click_change=clicked)
@@ -60,9 +59,4 @@ def plot(
 
 def fetch_library(*, key: str) -> None:
     """Have the browser fetch plotly.js before the first figure is there."""
-    _render(key=key, data=json.dumps({"library": _library_url()}).encode())
-
-
-def _library_url() -> str:
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"{'/' + base if base else ''}/component/{_library.name}/plotly.min.js"
+    _render(key=key, data=json.dumps({"library": _library("plotly.min.js")}).encode())

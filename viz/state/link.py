@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz.state.shown import put_in_box
+from viz.streamlit_internals import led_by_history
 
 OF_THE_VIEW = ("focus", "changes", "writing", "shown")
 """What the session forgets where Back or Forward leads to another view; it is read from the link again."""
@@ -13,8 +13,7 @@ OF_THE_VIEW = ("focus", "changes", "writing", "shown")
 
 def was_led() -> bool:
     """Whether Back or Forward has led to the page that is being drawn."""
-    run = get_script_run_ctx()
-    return run is not None and run.is_history_navigation and bool(st.query_params.to_dict())
+    return led_by_history() and bool(st.query_params.to_dict())
 
 
 def follow_address() -> None:
