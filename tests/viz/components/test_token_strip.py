@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from tests.javascript.strip import Stage, stage
 from viz.components import token_strip as module
 from viz.components.token_strip import StripHead, clamp
 
@@ -74,32 +76,33 @@ def test_empty_strip_is_refused():
 
 
 class Browser:
-    """The browser's half in a few lines: it steps, reports, and follows commands as strip.js does."""
+    """The browser's half: the real strip, in Node."""
 
-    def __init__(self) -> None:
-        self.query, self.count, self.revision, self.command = 0, 0, "", ""
-        self.report: module._Report | None = None
+    def __init__(self, node: Stage) -> None:
+        self._strip = node.strip()
+        self.step, self.settle = self._strip.step, self._strip.settle
 
-    def step(self, query: int) -> None:
-        self.query, self.count = query, self.count + 1
+    @property
+    def query(self) -> int:
+        return self._strip.query
 
-    def settle(self) -> None:
-        self.report = module._Report(self.query, self.revision, self.count)
+    @property
+    def report(self) -> module._Report | None:
+        told = self._strip.report
+        return None if told is None else module._Report(told["query"], told["revision"], told["count"])
 
     def receive(self, sent: module._Sent) -> None:
-        if sent.command == self.command:
-            return
-        new_text = sent.revision != self.revision
-        self.command, self.revision = sent.command, sent.revision
-        if new_text or sent.seen >= self.count:
-            self.query = sent.query
-        else:
-            self.count += 1
-            self.settle()
+        self._strip.receive(command=sent.command, query=sent.query, seen=sent.seen, revision=sent.revision)
 
 
-def test_choice_of_the_browser_is_returned_and_not_commanded_back():
-    browser = Browser()
+@pytest.fixture(scope="module")
+def node() -> Iterator[Stage]:
+    with stage() as started:
+        yield started
+
+
+def test_choice_of_the_browser_is_returned_and_not_commanded_back(node):
+    browser = Browser(node)
     first = module._reconcile(None, None, 8, "a")
     browser.receive(first)
     browser.step(9)
@@ -109,8 +112,8 @@ def test_choice_of_the_browser_is_returned_and_not_commanded_back():
         assert (sent.returned, sent.command) == (9, first.command)
 
 
-def test_caller_that_lags_one_run_behind_commands_nothing():
-    browser, sent = Browser(), module._reconcile(None, None, 0, "a")
+def test_caller_that_lags_one_run_behind_commands_nothing(node):
+    browser, sent = Browser(node), module._reconcile(None, None, 0, "a")
     command = sent.command
     browser.receive(sent)
     for query in range(1, 10):
@@ -120,8 +123,8 @@ def test_caller_that_lags_one_run_behind_commands_nothing():
         assert (sent.returned, sent.command) == (query, command)
 
 
-def test_another_query_of_the_caller_is_followed():
-    browser, sent = Browser(), module._reconcile(None, None, 8, "a")
+def test_another_query_of_the_caller_is_followed(node):
+    browser, sent = Browser(node), module._reconcile(None, None, 8, "a")
     browser.receive(sent)
     browser.step(9)
     browser.settle()
@@ -134,20 +137,21 @@ def test_another_query_of_the_caller_is_followed():
     assert (browser.query, sent.returned) == (9, 9)
 
 
-def test_late_command_does_not_throw_back_a_step():
-    browser, sent = Browser(), module._reconcile(None, None, 8, "a")
+def test_late_command_does_not_throw_back_a_step(node):
+    browser, sent = Browser(node), module._reconcile(None, None, 8, "a")
     browser.receive(sent)
     late = module._reconcile(sent, browser.report, 3, "a")
     browser.step(9)  # before the answer arrives
     browser.receive(late)
+    browser.settle()
     assert browser.query == 9
     sent = module._reconcile(late, browser.report, 9, "a")
     assert sent.returned == browser.query == 9
     assert sent.command == late.command
 
 
-def test_new_text_shows_the_callers_query():
-    browser, sent = Browser(), module._reconcile(None, None, 8, "a")
+def test_new_text_shows_the_callers_query(node):
+    browser, sent = Browser(node), module._reconcile(None, None, 8, "a")
     browser.receive(sent)
     browser.step(9)
     browser.settle()
@@ -157,24 +161,23 @@ def test_new_text_shows_the_callers_query():
     assert module._reconcile(sent, browser.report, 2, "b").returned == 2  # the report is of the old text
 
 
-def test_new_mount_shows_the_callers_query():
+def test_new_mount_shows_the_callers_query(node):
     """After a change of page Streamlit has forgotten the report, and the browser its state."""
-    browser, sent = Browser(), module._reconcile(None, None, 8, "a")
+    browser, sent = Browser(node), module._reconcile(None, None, 8, "a")
     browser.receive(sent)
     browser.step(9)
     browser.settle()
     sent = module._reconcile(sent, browser.report, 9, "a")
     sent = module._reconcile(sent, None, 9, "a")
-    again = Browser()
-    again.count = sent.seen
+    again = Browser(node)
     again.receive(sent)
     assert (again.query, sent.returned) == (9, 9)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["step", "settle", "run", "command", "deliver"]), st.integers(0, 5))))
-def test_both_sides_agree_in_the_end(events):
+def test_both_sides_agree_in_the_end(node, events):
     """Whatever happens in whatever order: once all is delivered, browser and caller show the same token."""
-    browser, focus = Browser(), 0
+    browser, focus = Browser(node), 0
     sent = module._reconcile(None, None, focus, "a")
     browser.receive(sent)
     heard, under_way = None, [sent]
@@ -188,12 +191,11 @@ def test_both_sides_agree_in_the_end(events):
         focus = sent.returned
         under_way.append(sent)
 
-    for event, query in [*events, ("settle", 0), *[("run", 0), ("deliver", 9)] * 3]:
+    for event, query in [*events, *[("settle", 0), ("run", 0), ("deliver", 9)] * 4]:
         if event == "step":
             browser.step(query)
-        elif event == "settle" and (browser.report is None or browser.count > browser.report.count):
-            if browser.count:
-                browser.settle()
+        elif event == "settle":
+            browser.settle()
         elif event in ("run", "command"):
             run(query if event == "command" else None)
         elif event == "deliver":
