@@ -160,6 +160,8 @@ def _chooser_row(focus: Focus, view: View | None) -> None:
 
 
 def _one_of(label: str, n: int, to_layer_or_head: dict[str, Any]) -> None:
+    if n == 1:
+        return  # nothing to choose
     if n <= _MOST_BUTTONS:
         st.segmented_control(label, range(n), required=True, **to_layer_or_head)
     else:

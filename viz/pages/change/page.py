@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
 from model.changes.interventions import Changes
 from model.errors import HeadlightError
-from model.logits.probability import kl_bits, probabilities, top
-from viz.figures.change import next_token_change
+from model.logits.probability import kl_bits, top
 from viz.figures.labels import hover_name
 from viz.pages.change import later
 from viz.pages.change.controls import head_switches, link_cutter
 from viz.pages.change.later import later_section
-from viz.shell.charts import chart
+from viz.shell.next_token import next_tokens, tie_words
 from viz.shell.say import remark
-from viz.shell.shell import open_view, strip, theme
-from viz.shell.sure_guess import sure_guess
+from viz.shell.shell import open_view, strip
 from viz.state.changes import get_changes, in_words
 from viz.state.session import get_focus
 from viz.state.view import View, changed_trace
@@ -25,7 +22,6 @@ from viz.text.markdown import as_text
 from viz.text.numbers import bits_text, probability_text
 
 SETTINGS = later.SETTINGS
-N_TOKENS = 8
 
 
 @st.fragment
@@ -49,26 +45,21 @@ def token_section(view: View, changes: Changes) -> None:
 def next_token_part(view: View, changes: Changes, query: int) -> None:
     """The next token's probabilities before and after, and how far apart they are."""
     logits = view.trace.logits(query), changed_trace(view, changes).logits(query)
-    before, then = (probabilities(row) for row in logits)
-    ids = top(np.maximum(before, then), N_TOKENS)
-    figure = next_token_change(
-        before[ids],
-        then[ids],
-        labels=[view.model.tokenizer.token(token_id).label for token_id in ids.tolist()],
-        n_rest=len(before) - len(ids),
-        rest=(float(1 - before[ids].sum()), float(1 - then[ids].sum())),
+    before, then = next_tokens(
+        view,
+        query,
+        logits,
+        key="change_next",
+        alt=_("Next-token probabilities before and after the change"),
         position=hover_name(query, view.labels[query]),
-        theme=theme(),
     )
-    chart(figure, key="change_next", alt=_("Next-token probabilities before and after the change"))
-    sure_guess(view, query, min(float(before.max()), float(then.max())))
     best = [int(top(row, 1)[0]) for row in (before, then)]
     names = [as_text(view.model.tokenizer.token(token_id).label) for token_id in best]
     bits = kl_bits(*logits)
     kl = _("**KL(before ‖ after) = {bits} bits.**", bits=bits_text(bits))
     guess = {"token": names[0], "before": probability_text(float(before[best[0]]))}
     if not changes:
-        st.markdown(f"{kl} {_('Top guess before: “**{token}**”, {before}.', **guess)}")
+        st.markdown(f"{kl} {_('Top guess before: “**{token}**”, {before}.', **guess)} {tie_words(logits)}")
         remark("Nothing is changed: both passes are the same, so every difference is 0.")
         return
     after = probability_text(float(then[best[0]]))
@@ -76,7 +67,7 @@ def next_token_part(view: View, changes: Changes, query: int) -> None:
     if best[0] != best[1]:
         probability = probability_text(float(then[best[1]]))
         words += " " + _("Top guess after: “**{token}**”, {share}.", token=names[1], share=probability)
-    st.markdown(f"{kl} {words}")
+    st.markdown(f"{kl} {words} {tie_words(logits)}")
     remark(
         "KL: how many bits more each next token costs, on average over what the unchanged model predicts, "
         "if it is coded with the changed model’s probabilities. 0 if both agree; not the same the other "

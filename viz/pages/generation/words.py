@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from model.logits.generation import largest_number, multiplications
+from model.logits.probability import n_tied
 from model.logits.sampling import Choice, Sampling
 from model.network.config import GPT2Config
 from viz.pages.generation.state import Iteration
@@ -100,13 +101,16 @@ def check_words(reading: Iteration) -> str:
 def choice_words(choice: Choice, sampling: Sampling, best: int, labels: dict[int, str]) -> list[str]:
     """What each setting does to this choice; `best` is the likeliest token, `labels` name it and the chosen one."""
     if sampling.greedy:
-        return [
-            _(
-                "**Greedy** takes the token with the largest logit, {token}. Temperature, top-k, top-p and seed "
-                "would not change it.",
+        if (n := n_tied(choice.logits)) > 1:
+            taken = ngettext(
+                "**Greedy**: {n} token has the largest logit; of these the one with the lowest id is taken, {token}.",
+                "**Greedy**: {n} tokens have the largest logit; of these the one with the lowest id is taken, {token}.",
+                n,
                 token=quoted(labels[best]),
             )
-        ]
+        else:
+            taken = _("**Greedy** takes the token with the largest logit, {token}.", token=quoted(labels[best]))
+        return [f"{taken} {_('Temperature, top-k, top-p and seed would not change it.')}"]
     n = len(choice.own)
     n_within, n_kept = int(choice.within_k.sum()), int(choice.kept.sum())
     before, after = probability_text(float(choice.own[best])), probability_text(float(choice.tempered[best]))

@@ -9,7 +9,7 @@ import streamlit as st
 from jaxtyping import Float
 
 from model.logits.direct import DirectLogits, direct_logits
-from model.logits.probability import entropy_bits, log_probabilities, ranking, top
+from model.logits.probability import entropy_bits, log_probabilities, n_tied, ranking, top
 from viz.figures.labels import hover_name
 from viz.pages.lens.figure_contributions import head_contributions, other_contributions
 from viz.pages.lens.figure_table import LensRow, lens_table
@@ -22,7 +22,7 @@ from viz.state.kept import bound
 from viz.state.session import get_focus
 from viz.state.settings import choice, token_id
 from viz.state.view import View
-from viz.text.catalogue import _
+from viz.text.catalogue import _, ngettext
 from viz.text.markdown import as_text
 from viz.text.numbers import difference_text
 
@@ -92,7 +92,8 @@ def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> Non
     )
     since = _settled(orders[:, 0], final)
     outlined = _("Outlined: where it is among the {n} likeliest.", n=N_GUESSES)
-    st.markdown(f"{_since_words(as_text(label), since, n_layers)} {outlined}")
+    guess = _tied_words(as_text(label), n) if (n := n_tied(own)) > 1 else _since_words(as_text(label), since, n_layers)
+    st.markdown(f"{guess} {outlined}")
     off = float(np.abs(logits[-1] - own).max())
     remark(
         "Each row takes the residual stream as it is there, and applies the model’s final LayerNorm and "
@@ -195,6 +196,15 @@ def _settled(tops: np.ndarray, final: int) -> int:
     """The first row from which on the top guess is the final one."""
     others = np.flatnonzero(tops != final)
     return int(others[-1]) + 1 if others.size else 0
+
+
+def _tied_words(guess: str, n: int) -> str:
+    return ngettext(
+        "{n} token shares the largest logit; of these “**{token}**” has the lowest id and is taken for the guess.",
+        "{n} tokens share the largest logit; of these “**{token}**” has the lowest id and is taken for the guess.",
+        n,
+        token=guess,
+    )
 
 
 def _since_words(guess: str, row: int, n_layers: int) -> str:

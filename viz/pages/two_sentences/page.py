@@ -9,21 +9,19 @@ import streamlit as st
 
 from model.errors import HeadlightError
 from model.heads.comparison import js_divergence
-from model.logits.probability import kl_bits, probabilities, top
+from model.logits.probability import kl_bits, top
 from model.text.align import Alignment, align, aligned_part, with_rest
 from viz.components.token_strip import StripHead, chosen_query, token_strip
-from viz.figures.change import next_token_change
 from viz.figures.chart import Cell
 from viz.figures.difference import pattern_difference
 from viz.figures.labels import hover_name
 from viz.figures.panels import Rows
 from viz.pages.two_sentences.text import second_text
 from viz.pages.two_sentences.words import alignment_words, next_words, rows_words
-from viz.shell.charts import chart
 from viz.shell.matrices import frame_row, matrices
+from viz.shell.next_token import next_tokens, tie_words
 from viz.shell.say import remark, say
 from viz.shell.shell import open_view, strip, theme
-from viz.shell.sure_guess import sure_guess
 from viz.state.focus import head_name
 from viz.state.kept import Kept
 from viz.state.session import get_focus, set_focus
@@ -32,7 +30,6 @@ from viz.text.catalogue import _
 from viz.text.markdown import as_text
 
 MATRICES, STRIP = "aligned", "second_strip"
-N_TOKENS = 8
 CHOICE = Kept[int]("second_choice")
 
 
@@ -74,25 +71,20 @@ def token_section(view: View, second: View, alignment: Alignment, rows: Rows | N
     at = int(np.flatnonzero(alignment.first == query)[0]) if partner is not None else None
     frame_row(MATRICES, rows, at, theme())
     logits = view.trace.logits(query), second.trace.logits(other)
-    before, after = (probabilities(row) for row in logits)
-    ids = top(np.maximum(before, after), N_TOKENS)
     left, right = st.columns([3, 2], gap="large")
     with left:
         position = hover_name(query, view.labels[query])
         if partner != query:
             position += f" / {hover_name(other, second.labels[other])}"
-        figure = next_token_change(
-            before[ids],
-            after[ids],
-            labels=[view.model.tokenizer.token(token_id).label for token_id in ids.tolist()],
-            n_rest=len(before) - len(ids),
-            rest=(float(1 - before[ids].sum()), float(1 - after[ids].sum())),
+        before, after = next_tokens(
+            view,
+            query,
+            logits,
+            key="sentences_next",
+            alt=_("Next-token probabilities in the first and in the second text"),
             position=position,
-            theme=theme(),
             passes=(_("first text"), _("second text")),
         )
-        chart(figure, key="sentences_next", alt=_("Next-token probabilities in the first and in the second text"))
-        sure_guess(view, query, min(float(before.max()), float(after.max())))
     with right:
         st.markdown(
             next_words(
@@ -104,6 +96,8 @@ def token_section(view: View, second: View, alignment: Alignment, rows: Rows | N
                 kl_bits(*logits),
             )
         )
+        if ties := tie_words(logits):
+            st.caption(ties)
 
 
 def _second_strip(view: View, second: View, alignment: Alignment, query: int) -> int:

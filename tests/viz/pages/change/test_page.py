@@ -16,7 +16,7 @@ from model.trace.trace import Trace, run_trace
 from tests.viz.decode import array, as_read, charts, panel_values
 from tests.viz.navigation import go_to
 from viz.registry import PAGES
-from viz.shell import sure_guess
+from viz.shell import next_token
 from viz.text.numbers import bits_text
 
 OpenApp = Callable[..., AppTest]
@@ -112,8 +112,8 @@ def test_links_are_cut_from_the_chosen_token(open_app: OpenApp) -> None:
 def test_where_the_model_is_sure_the_nearest_open_token_is_offered(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, sure: float
 ) -> None:
-    monkeypatch.setattr(sure_guess, "SURE", sure)
-    monkeypatch.setattr(sure_guess, "open_position", lambda trace, query: 2)
+    monkeypatch.setattr(next_token, "SURE", sure)
+    monkeypatch.setattr(next_token, "open_position", lambda trace, query: 2)
     app = fine(open_app("change", **HERE))
     offered = [button for button in app.button if button.key == "open_guess"]
     assert len(offered) == (sure == 0)
