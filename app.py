@@ -14,6 +14,7 @@ from viz.registry import PAGES, page_at
 from viz.state.link import follow_address
 from viz.text.catalogue import _
 from viz.text.html import as_html
+from viz.theme import css_variables
 
 HERE = Path(__file__).parent
 
@@ -25,7 +26,7 @@ def tab_title(title: str) -> str:
 
 st.set_page_config(page_icon=HERE / "assets" / "icon.svg", layout="wide")
 follow_address()
-st.html(HERE / "assets" / "style.css")
+st.html(f"<style>{css_variables()}{(HERE / 'assets' / 'style.css').read_text('utf-8')}</style>")
 chosen = st.navigation([page.entry for page in PAGES.values()], position="top")
 page = page_at(chosen.url_path)
 st.set_page_config(page_title=tab_title(page.title))

@@ -32,6 +32,10 @@ class Theme:
     frame: str
     masked: str
     masked_ink: str
+    chosen: str
+    """Writes what a chosen or hovered button of Streamlit says."""
+    score_pale: str
+    """Writes small shares; they turn into the ink of `score` as they grow."""
     compare: str
     hover: str
     roles: Mapping[str, str]
@@ -95,12 +99,14 @@ def _channels(colour: str) -> tuple[int, int, int]:
 LIGHT = Theme(
     kind="light",
     paper="#ffffff",
-    text="#31333f",
+    text="#2a2630",
     muted="#6b7280",
     grid="#e6e8ec",
     frame="#c9ced6",
     masked="#e9ebef",
     masked_ink="#8a92a0",
+    chosen="#7b1fa2",
+    score_pale="#99596f",
     compare="#3b4a63",
     hover="#ffffff",
     roles=MappingProxyType(
@@ -130,6 +136,8 @@ DARK = Theme(
     frame="#463f50",
     masked="#2c2933",
     masked_ink="#857e91",
+    chosen="#e3bdea",
+    score_pale="#b58a99",
     compare="#c3cede",
     hover="#242029",
     roles=MappingProxyType(
@@ -154,3 +162,26 @@ DARK = Theme(
 def theme_for(kind: str | None) -> Theme:
     """The theme for what the browser says its page is ("light", "dark" or nothing yet); light unless it says dark."""
     return DARK if kind == "dark" else LIGHT
+
+
+def css_variables() -> str:
+    """A CSS rule that defines the colours as `--hl-...` for the page and the shadow roots in it.
+
+    Each holds both themes' colours in `light-dark()`, which follows the `color-scheme` of the element that uses it.
+    """
+    both = {name: f"light-dark({colour}, {_css_colours(DARK)[name]})" for name, colour in _css_colours(LIGHT).items()}
+    stops = zip(LIGHT.sequential, DARK.sequential, strict=True)
+    both["weights"] = ", ".join(f"light-dark({light}, {dark}) {at:.0%}" for (at, light), (_, dark) in stops)
+    return ":root {" + "".join(f"--hl-{name}: {value};" for name, value in both.items()) + "}"
+
+
+def _css_colours(theme: Theme) -> dict[str, str]:
+    return {
+        **theme.roles,
+        **{f"{role}-ink": ink for role, ink in theme.inks.items()},
+        "on-key": ink_on(theme.roles["key"]),
+        "masked-ink": theme.masked_ink,
+        "compare": theme.compare,
+        "chosen": theme.chosen,
+        "score-pale": theme.score_pale,
+    }

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from viz.components.token_strip import StripHead, chosen_query, token_strip
+from viz.theme import css_variables
 
 WORDS = [
     "<s>",
@@ -55,6 +56,7 @@ def strip(tokens: int, heads: int, slow: float) -> None:
     st.text(f"server: {query}, heard {st.session_state.heard}, text {st.session_state.text}")
 
 
+st.html(f"<style>{css_variables()}</style>")
 parameters = st.query_params
 st.session_state.setdefault("query", 8)
 st.session_state.setdefault("heard", 0)

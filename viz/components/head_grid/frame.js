@@ -45,7 +45,7 @@ class Frame {
   /** Draw everything. `state` is {marks, at}: what Python marked, and the head that is pointed at. */
   draw(state) {
     this.state = state;
-    const kind = getComputedStyle(this.note).textDecorationColor === "rgb(0, 0, 0)" ? "dark" : "light";
+    const kind = getComputedStyle(this.note).colorScheme === "dark" ? "dark" : "light";
     if (kind !== this.kind) {
       this.kind = kind;
       this.atlas = paintAtlas(this.picture, this.data.colours[kind]);
