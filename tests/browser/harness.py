@@ -203,11 +203,16 @@ def wait_idle(page: Page, quiet_ms: float = 150, timeout_ms: float = 30_000) -> 
     page.wait_for_function(_IDLE, arg=quiet_ms, timeout=timeout_ms)
 
 
+def rgb(colour: str) -> str:
+    """A colour "#rrggbb" as browsers write computed ones."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgb({red}, {green}, {blue})"
+
+
 def show_in(page: Page, theme: Theme) -> None:
     """Have the browser wish for this theme from now on, and wait for the page and its charts in its colours."""
     page.emulate_media(color_scheme=theme.kind)
-    red, green, blue = (int(theme.paper[i : i + 2], 16) for i in (1, 3, 5))
-    expect(page.get_by_test_id("stApp")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
+    expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(theme.paper))
     drawn = "paper => [...document.querySelectorAll('.js-plotly-plot')].every(p => p.layout.paper_bgcolor === paper)"
     page.wait_for_function(drawn, arg=theme.paper)
     wait_idle(page)

@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.harness import PHONE, Server, wait_idle
+from tests.browser.harness import PHONE, Server, rgb, show_in, wait_idle
+from viz.theme import DARK, LIGHT
 
 Serve = Callable[..., Server]
 TEXT = "a robot must obey a robot"
@@ -93,6 +94,18 @@ def test_marks_follow_the_token_and_keys_open_heads(page: Page, server: Serve) -
 def test_a_tap_on_a_phone_puts_a_head_beside(page: Page, server: Serve) -> None:
     grid = open_heads(page, server)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
+    for theme in (LIGHT, DARK):
+        show_in(page, theme)
+        page.wait_for_function(
+            """masked => {
+              const grid = [...document.querySelectorAll('[data-testid=stBidiComponentIsolated]')]
+                .map((host) => host.shadowRoot?.querySelector('.near canvas')).find(Boolean);
+              const [red, green, blue] = grid.getContext('2d').getImageData(grid.width - 4, 4, 1, 1).data;
+              return `rgb(${red}, ${green}, ${blue})` === masked;
+            }""",
+            arg=rgb(theme.masked),
+        )
+        expect(grid.locator(".mark.first")).to_have_css("outline-color", rgb(theme.roles["query"]))
     page.get_by_text("puts it beside L0H0").click()
     click_head(grid, 1, 0)
     page.wait_for_function("location.pathname.endsWith('/compare')")

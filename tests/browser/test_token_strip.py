@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.harness import PHONE, show_in, wait_idle
+from tests.browser.harness import PHONE, rgb, show_in, wait_idle
 from viz.theme import DARK, LIGHT
 
 # Collects the positions that the strip marks as chosen, in the order in which they appear.
@@ -126,6 +126,16 @@ def test_fits_a_phone(open_strip, viewport):
             box = strip.button(button).bounding_box()
             assert box is not None
             assert min(box["width"], box["height"]) >= 44
+
+
+def test_colours_are_the_themes(open_strip):
+    strip = open_strip()
+    for theme in (LIGHT, DARK):
+        show_in(strip.page, theme)
+        chosen = strip.cells.nth(8)
+        expect(chosen.locator(".chip").first).to_have_css("border-top-color", rgb(theme.roles["query"]))
+        expect(strip.button("Play: step through the tokens")).to_have_css("background-color", rgb(theme.roles["query"]))
+        expect(strip.page.locator(".status .query")).to_have_css("color", rgb(theme.inks["query"]))
 
 
 # ---------------------------------------------------------------- stepping
