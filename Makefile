@@ -19,6 +19,7 @@ BROKEN = $(if $(wildcard $(PY)),,no-python)
 help:
 	@echo 'make run      serve the app on http://127.0.0.1:$(PORT) (another port: make run PORT=8600)'
 	@echo 'make test     all tests, those in a browser included (some: make test ARGS="-k heatmap")'
+	@echo 'make test-busy  the same beside two busy processes: no outcome may depend on speed'
 	@echo 'make soak     the long soak: 40 visitors at once, five minutes'
 	@echo 'make bench    measure speed and memory: bench/results.md (ten minutes on a machine that does nothing else)'
 	@echo 'make check    linters, formatting and types'
@@ -30,8 +31,19 @@ help:
 run: .venv/installed-run
 	@exec $(PY) serve.py --server.port=$(PORT) --server.address=127.0.0.1 --server.headless=true $(ARGS)
 
+# Two workers, one thread of torch each. `worksteal`: a worker that has nothing left takes over half of the other's tests.
+TEST = OMP_NUM_THREADS=1 $(PY) -m pytest -n 2 --dist worksteal $(ARGS)
+
 test: .venv/installed-dev
-	@exec $(PY) -m pytest -n 2 --dist loadfile $(ARGS)
+	@$(TEST)
+
+# The busy processes end with the shell that started them, however it ends; should it be killed, they notice it is gone.
+BUSY = import os; parent = os.getppid()\nwhile os.getppid() == parent: sum(range(100_000))
+
+test-busy: .venv/installed-dev
+	@busy=; trap 'kill $$busy 2>/dev/null' EXIT; trap 'exit 130' INT TERM HUP; \
+	for number in 1 2; do $(PY) -c "$$(printf '$(BUSY)')" & busy="$$busy $$!"; done; \
+	$(TEST)
 
 soak: .venv/installed-dev
 	@exec $(PY) -m tests.soak $(ARGS)
@@ -116,4 +128,4 @@ if [ -e $@.started ]; then \
   for stamp in $(2); do touch -r $@.started $$stamp; done; mv $@.started $@; fi
 endef
 
-.PHONY: help run bench test soak check format train lock clean no-python
+.PHONY: help run bench test test-busy soak check format train lock clean no-python

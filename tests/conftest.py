@@ -1,4 +1,4 @@
-"""What all tests share: nothing leaves this machine, and the browser's tests come last."""
+"""Shared by all tests: nothing leaves this machine, and browser tests come last."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+import typecheck  # noqa: F401  (before `model` and `viz`: see there)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -21,7 +22,7 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The fast tests first: a mistake in the mathematics is told before the first browser has started."""
+    """Fast tests first: an error in the mathematics is reported before the first browser starts."""
     items.sort(key=lambda item: "browser" in item.path.parts)
 
 

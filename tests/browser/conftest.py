@@ -1,11 +1,11 @@
 """Fixtures for tests in a real Chromium.
 
     def test_theme(page, server):
-        page.goto(server().url)              # the project's app.py; server("tests/browser/apps/plain.py") another one
+        page.goto(server().url)              # app.py; server("tests/browser/apps/plain.py") serves another app
         wait_idle(page)
 
 `page` fails its test on any error in the page, exception in the app, or request to another host. When a test fails, a
-screenshot of its page lies in `failures/`.
+screenshot of its page is written to `failures/`.
 Theme and size are fixtures too: `@pytest.mark.parametrize("color_scheme", ["light", "dark"])`, `("viewport", [PHONE])`.
 """
 
@@ -20,17 +20,27 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, expect, sync_playwright
 
-from tests.browser.harness import CHROMIUM_ARGS, DESKTOP, FAILURES, NoBrowser, Server, Watch, find_chromium
+from tests.browser.harness import (
+    CHROMIUM_ARGS,
+    DESKTOP,
+    FAILURES,
+    NOTE_RUNS,
+    PATIENCE_MS,
+    NoBrowser,
+    Server,
+    Watch,
+    find_chromium,
+)
 from tests.models import make_config, random_network, weights_of, write_checkpoint
 
-expect.set_options(timeout=20_000)  # a busy machine draws late; what does not come fails all the same
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
-    """`server(script)`: that app being served; started at the first call, the same one at each later call.
+    """`server(script)`: a server of that app, started by the first call and returned by later ones.
 
-    Beside the embedded model it has `endless`, of random weights, which never ends its text.
+    Beside the embedded model it has `endless`, with random weights, which never ends its text.
     """
     servers: dict[str, Server] = {}
     models = tmp_path_factory.mktemp("models")
@@ -47,7 +57,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., S
 
 
 def write_endless(folder: Path) -> None:
-    """A checkpoint that never writes the start token: tied to a row of zeros, its logit is never the highest."""
+    """A checkpoint that never generates the start token: tied to a row of zeros, its logit is never the highest."""
     network = random_network(make_config(n_layers=12, n_heads=6, d_model=192, d_mlp=768, n_ctx=256))
     weights = weights_of(network)
     weights["wte.weight"][-1] = 0
@@ -75,7 +85,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 @pytest.fixture
 def color_scheme() -> Literal["light", "dark"]:
-    """The browser's wish: "light" or "dark"."""
+    """The preferred colour scheme: "light" or "dark"."""
     return "light"
 
 
@@ -94,13 +104,15 @@ def context(
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme=color_scheme, locale="en-US"
     )
+    context.set_default_timeout(PATIENCE_MS)
+    context.add_init_script(NOTE_RUNS)
     yield context
     context.close()
 
 
 @pytest.fixture
 def watch(context: BrowserContext) -> Watch:
-    """What went wrong in the pages of this test so far."""
+    """The problems in this test's pages so far."""
     return Watch(context)
 
 
@@ -112,7 +124,7 @@ def page(context: BrowserContext, watch: Watch) -> Page:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """After the test, while its pages are still open: check what was watched, and keep a picture of a failure."""
+    """After the test, while its pages are open: report problems, and keep screenshots of a failure."""
     watch, context = pyfuncitem.funcargs.get("watch"), pyfuncitem.funcargs.get("context")
     try:
         outcome = yield

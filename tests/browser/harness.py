@@ -22,6 +22,8 @@ from viz.theme import Theme
 ROOT = Path(__file__).resolve().parents[2]
 FAILURES = Path(__file__).resolve().parent / "failures"  # screenshots of failed tests
 
+PATIENCE_MS = 120_000  # how long to wait for anything; only a test that fails waits this long
+
 DESKTOP = (1440, 900)
 PHONE = (390, 844)
 
@@ -44,15 +46,15 @@ NO_BROWSER = (
 
 
 class NoBrowser(Exception):
-    """There is no Chromium to be found; the message says how to get one."""
+    """No Chromium was found; the message says how to get one."""
 
 
 class BrowserProblem(AssertionError):
-    """The page did something that the Watch looks for."""
+    """The page did something that `Watch` reports."""
 
 
 def find_chromium(playwright: Playwright) -> str:
-    """Path of the Chromium or Chrome on the PATH, else of the one that Playwright installed."""
+    """Path of the Chromium or Chrome on the PATH, or else of the one that Playwright installed."""
     for name in CHROMIUM_NAMES:
         if path := shutil.which(name):
             return path
@@ -62,12 +64,12 @@ def find_chromium(playwright: Playwright) -> str:
 
 
 class Server:
-    """A Streamlit app, served as `make run` serves it, but on a free port. Use as a context manager.
+    """A Streamlit app, served as `make run` serves it, but on a free port.
 
-    `models` is a folder whose checkpoints can be chosen beside the embedded one.
+    `models` is a folder of checkpoints to choose from beside the embedded one.
     """
 
-    def __init__(self, script: str | Path, log: Path, seconds: float = 60, models: Path | None = None) -> None:
+    def __init__(self, script: str | Path, log: Path, seconds: float = 180, models: Path | None = None) -> None:
         self.script, self.log, self.models = ROOT / script, log, models
         if not self.script.is_file():
             raise FileNotFoundError(f"no app to serve at {self.script}")
@@ -95,51 +97,51 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # a process group of its own, to be ended as a whole
+                start_new_session=True,  # its own process group, so that all of it can be ended
             )
 
-    def start_again(self, seconds: float = 60) -> None:
-        """Serve on the same port once more, after the server was ended from outside."""
+    def start_again(self, seconds: float = 180) -> None:
+        """Serve on the same port again, after the server was ended from outside."""
         self.process.wait()
         self._start(urlsplit(self.url).port or 80)
         if not self._wait_until_healthy(seconds):
             raise RuntimeError(f"{self.script.name} did not start again. Its log:\n{self.log_text()[-3000:]}")
 
     def _wait_until_healthy(self, seconds: float) -> bool:
-        """Whether the server answered before it ended or the time was up."""
+        """Whether the server answered before it ended or time ran out."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:
             try:
-                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=20) as answer:
                     return answer.status == 200
             except (urllib.error.URLError, OSError):
                 time.sleep(0.05)
         return False
 
     def log_text(self) -> str:
-        """What the server has written so far."""
+        """The server's output so far."""
         return self.log.read_text(errors="replace")
 
     def stop(self) -> None:
-        """End the server and what it started; the second request is one that it cannot refuse."""
+        """End the server and its child processes, by SIGKILL if SIGTERM does not do."""
         for request in (signal.SIGTERM, signal.SIGKILL):
             if self.process.poll() is None:
                 os.killpg(self.process.pid, request)
                 try:
-                    self.process.wait(timeout=5)
+                    self.process.wait(timeout=20)
                 except subprocess.TimeoutExpired:
                     continue
 
 
 def free_port() -> int:
-    """A port that nothing listens on."""
+    """A port nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 class Watch:
-    """Notes whatever a page must not do: log or raise an error, show an exception of the app, ask another host."""
+    """Collects what a page must never do: log or raise an error, show an exception, contact another host."""
 
     def __init__(self, context: BrowserContext) -> None:
         self.problems: list[str] = []
@@ -167,9 +169,9 @@ class Watch:
             self.problems.append(f"request to another host: {url}")
 
     def take(self) -> list[str]:
-        """The problems so far; they then count as dealt with."""
+        """Return the problems so far and forget them."""
         for page in self._context.pages:
-            # An answer from the page: what it reported before has arrived too.
+            # Once the page answers this, its earlier reports have arrived too.
             if page.locator('[data-testid="stException"]').count() and page.url not in self._told:
                 self._told.add(page.url)  # it stays on the page
                 self.problems.append(f"the app raised an exception (its log has it): {page.url}")
@@ -177,30 +179,47 @@ class Watch:
         return taken
 
     def check(self) -> None:
-        """Raise if there was any problem."""
+        """Raise if there were problems."""
         if problems := self.take():
             raise BrowserProblem("\n".join(problems))
 
 
+# Run in every page before its own scripts: `window.asked` says that a run was asked for and the server has not begun to
+# answer. (A message of Streamlit's that asks for one is a `BackMsg` whose first field is number 11, `rerun_script`.)
+NOTE_RUNS = """(() => {
+  const send = WebSocket.prototype.send;
+  WebSocket.prototype.send = function (data) {
+    const [first] = data instanceof ArrayBuffer ? new Uint8Array(data) : ArrayBuffer.isView(data) ? data : [];
+    if (first === 0x5a) {
+      window.asked = true;
+      for (const event of ['message', 'close']) {
+        this.addEventListener(event, () => { window.asked = false; }, { once: true });
+      }
+    }
+    return send.call(this, data);
+  };
+})()"""
+
+# The quiet time is counted in frames drawn: while the page is too busy to draw, it does not pass.
 _IDLE = """quiet => {
   const app = document.querySelector('[data-testid="stApp"]');
   const idle = app?.dataset.testScriptState === 'notRunning' && app.dataset.testConnectionState === 'CONNECTED'
-    && !document.querySelector('[data-testid="stSkeleton"]');
+    && !window.asked && !document.querySelector('[data-testid="stSkeleton"]');
   const now = performance.now();
-  if (!idle) window.idleSince = undefined;
-  else window.idleSince ??= now;
-  return idle && now - window.idleSince >= quiet;
+  window.quietFor = idle ? (window.quietFor ?? 0) + Math.min(now - (window.lookedAt ?? now), 40) : 0;
+  window.lookedAt = now;
+  return idle && window.quietFor >= quiet;
 }"""
 
 
-def wait_idle(page: Page, quiet_ms: float = 150, timeout_ms: float = 30_000) -> None:
-    """Wait until the app's script has run, all it shows is drawn, and for `quiet_ms` no new run has begun.
+def wait_idle(page: Page, quiet_ms: float = 150) -> None:
+    """Wait until the app's script has run, all it shows is drawn, and for `quiet_ms` no new run has been asked for.
 
-    The quiet time covers what starts a run a little later: a click on its way, a component that waits for the last of
-    several key presses. For a certain change, wait for the change itself (`expect(...)`) instead.
+    The quiet time covers what asks for a run a little later: a component that waits for the last of several key
+    presses. For a certain change, wait for the change itself (`expect(...)`) instead.
     """
-    page.evaluate("window.idleSince = undefined")
-    page.wait_for_function(_IDLE, arg=quiet_ms, timeout=timeout_ms)
+    page.evaluate("window.quietFor = window.lookedAt = undefined")
+    page.wait_for_function(_IDLE, arg=quiet_ms)
 
 
 def rgb(colour: str) -> str:
@@ -210,7 +229,7 @@ def rgb(colour: str) -> str:
 
 
 def show_in(page: Page, theme: Theme) -> None:
-    """Have the browser wish for this theme from now on, and wait for the page and its charts in its colours."""
+    """Switch the browser to this theme; wait until the page and its charts have its colours."""
     page.emulate_media(color_scheme=theme.kind)
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(theme.paper))
     drawn = "paper => [...document.querySelectorAll('.js-plotly-plot')].every(p => p.layout.paper_bgcolor === paper)"
@@ -219,6 +238,6 @@ def show_in(page: Page, theme: Theme) -> None:
 
 
 def watch_drawing(chart: Locator) -> Callable[[], bool]:
-    """Mark a chart as it is now; what is returned says whether it was neither replaced nor drawn again since."""
+    """Mark a chart; the returned function says whether it has been neither replaced nor redrawn since."""
     chart.evaluate("plot => { plot.dataset.marked = plot.dataset.drawings }")
     return lambda: bool(chart.evaluate("plot => plot.dataset.marked === plot.dataset.drawings"))

@@ -19,7 +19,7 @@ HERE = {"text": TEXT, "query": "6", "layer": "0", "head": "0"}
 
 def open_app(page: Page, server: Serve, **params: str) -> None:
     page.goto(f"{server().url}/?{urlencode({**HERE, **params})}")
-    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible()
     wait_idle(page)
 
 
@@ -75,7 +75,7 @@ def test_stepping_with_the_keys_is_answered_by_the_browser_and_reaches_the_serve
     chips(page).nth(3).click()
     expect_param(page, "query", "4")
     page.get_by_role("button", name=re.compile("play", re.IGNORECASE)).click()  # steps to the end
-    expect(chips(page).nth(5)).to_be_checked(timeout=15_000)
+    expect(chips(page).nth(5)).to_be_checked()
     expect_param(page, "query", "6")
 
 
@@ -186,11 +186,11 @@ def test_another_head_is_drawn_and_named_and_a_copied_link_opens_the_same_view(p
     link = page.url
     other = page.context.new_page()
     other.goto(link)
-    expect(chips(other).nth(1)).to_be_checked(timeout=30_000)
+    expect(chips(other).nth(1)).to_be_checked()
     expect(other.locator(".st-key-matrices").filter(has_text="L3H2").first).to_be_visible()
     expect(other.get_by_label("Your text")).to_have_value(TEXT)
     page.reload()
-    expect(chips(page).nth(1)).to_be_checked(timeout=30_000)
+    expect(chips(page).nth(1)).to_be_checked()
 
 
 def test_the_view_is_kept_when_moving_between_pages(page: Page, server: Serve) -> None:
@@ -241,7 +241,7 @@ def test_what_is_typed_survives_a_quick_change_of_page(page: Page, server: Serve
     page.keyboard.press("End")
     page.keyboard.type(" must")
     page.get_by_role("link", name="Mask").click()
-    expect(page.get_by_text("One text, many training examples")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("One text, many training examples")).to_be_visible()
     expect(box).to_have_value(f"{TEXT} must")
     expect_param(page, "text", f"{TEXT} must")
     expect(chips(page)).to_have_count(7)

@@ -12,13 +12,12 @@ from playwright.sync_api import Page, expect
 from tests.browser.harness import PHONE, Server, wait_idle
 
 Serve = Callable[..., Server]
-SLOW = 30_000  # a busy machine takes its time to draw a page anew
 TEXT = "a 🤖 robot"  # no vocabulary has that picture as one token
 
 
 def open_page(page: Page, server: Serve) -> None:
     page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'layer': '1', 'head': '1', 'query': '1'})}")
-    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible()
     wait_idle(page)
 
 
@@ -27,7 +26,7 @@ def group(page: Page) -> None:
     switch = page.get_by_role("switch", name="Group tokens to words")
     switch.focus()
     page.keyboard.press("Space")
-    expect(page.locator(".st-key-matrix_by_word .js-plotly-plot").first).to_be_visible(timeout=SLOW)
+    expect(page.locator(".st-key-matrix_by_word .js-plotly-plot").first).to_be_visible()
     wait_idle(page)
 
 
@@ -55,25 +54,23 @@ def test_stepping_word_by_word(page: Page, server: Serve) -> None:
     group(page)
     expect(parts).to_be_hidden()
     words = page.get_by_role("radiogroup", name="Choose the word").get_by_role("radio")
-    expect(page.get_by_text(re.compile("^word 1 of "))).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(re.compile("^word 1 of "))).to_be_visible()
     expect(page.locator(".legend")).to_contain_text("chosen word")
     expect(page.get_by_role("button", name="Next word", exact=True)).to_be_visible()
     words.first.focus()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_text(re.compile("^word 2 of "))).to_contain_text("·🤖", timeout=SLOW)
-    expect(page.locator(".st-key-weights_by_word").filter(has_text="Weights of word 2 ·🤖").first).to_be_visible(
-        timeout=SLOW
-    )
-    expect(page).to_have_url(re.compile("[?&]query=2(&|$)"), timeout=SLOW)  # the word's first token
+    expect(page.get_by_text(re.compile("^word 2 of "))).to_contain_text("·🤖")
+    expect(page.locator(".st-key-weights_by_word").filter(has_text="Weights of word 2 ·🤖").first).to_be_visible()
+    expect(page).to_have_url(re.compile("[?&]query=2(&|$)"))  # the word's first token
 
     click_cell(page, row=2, column=1)
-    expect(page.get_by_text(re.compile(r"query 3 “·robot” reads key 2 “·🤖”: \d"))).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(re.compile(r"query 3 “·robot” reads key 2 “·🤖”: \d"))).to_be_visible()
     expect(words.nth(2)).to_be_checked()
-    expect(page).to_have_url(re.compile(r"[?&]query=([3-9]|\d\d)(&|$)"), timeout=SLOW)  # that word's first token
+    expect(page).to_have_url(re.compile(r"[?&]query=([3-9]|\d\d)(&|$)"))  # that word's first token
 
     page.get_by_role("switch", name="Group tokens to words").press("Space")
-    expect(page.locator(".st-key-bars .js-plotly-plot").first).to_be_visible(timeout=SLOW)
-    expect(page.get_by_text(re.compile(r"^token ([3-9]|\d\d) of "))).to_be_visible(timeout=SLOW)
+    expect(page.locator(".st-key-bars .js-plotly-plot").first).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^token ([3-9]|\d\d) of "))).to_be_visible()
     expect(page.locator(".legend")).to_contain_text("chosen token")
 
 

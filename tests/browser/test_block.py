@@ -18,7 +18,7 @@ def open_block(page: Page, server: Serve) -> None:
     page.goto(f"{server().url}/?{query}")
     wait_idle(page)
     page.get_by_role("link", name="Inside a block").click()
-    expect(page.locator(".st-key-block_strips .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-block_strips .js-plotly-plot").first).to_be_visible()
     wait_idle(page)
 
 

@@ -19,11 +19,11 @@ FRAME = "getComputedStyle(document.querySelector('.st-key-pair'), '::after').top
 
 def open_page(page: Page, server: Serve, name: str, **params: str) -> None:
     page.goto(f"{server().url}/?{urlencode({**HERE, **params})}")
-    expect(chips(page)).to_have_count(6, timeout=60_000)
+    expect(chips(page)).to_have_count(6)
     wait_idle(page)
     page.get_by_role("link", name=name, exact=True).click()
     drawn = page.locator(".st-key-pair .js-plotly-plot, .st-key-aligned .js-plotly-plot")
-    expect(drawn).to_be_visible(timeout=60_000)
+    expect(drawn).to_be_visible()
     wait_idle(page)
 
 
@@ -40,7 +40,7 @@ def chips(page: Page, strip: int = 0) -> Locator:
 
 def expect_drawn(page: Page, chart: str, text: str) -> None:
     """Wait for a chart with `text` in it; while the page is drawn anew, the old one stays beside it for a moment."""
-    expect(page.locator(f".st-key-{chart}").filter(has_text=text).first).to_be_visible(timeout=15_000)
+    expect(page.locator(f".st-key-{chart}").filter(has_text=text).first).to_be_visible()
 
 
 def words(page: Page, strip: int = 0) -> Locator:
@@ -104,7 +104,7 @@ def test_another_word_in_the_second_sentence(page: Page, server: Serve) -> None:
     box = page.get_by_role("textbox", name="Second text")
     expect(box).to_have_value(TEXT)
     box.fill("a man must obey a robot")
-    expect(page.get_by_text("have a partner")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("have a partner")).to_be_visible()
     expect_param(page, "second", "a man must obey a robot")
     expect(chips(page, 1).nth(1)).to_have_text(re.compile("·man"))
     wait_idle(page)

@@ -18,14 +18,14 @@ TEXT = " the robot the robot the robot"  # six tokens in either model's vocabula
 
 def open_page(page: Page, server: Serve, **params: str) -> None:
     page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'query': '2', **params})}")
-    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible()
     phone = page.viewport_size is not None and page.viewport_size["width"] == PHONE[0]
     if phone:  # the pages are in the sidebar
         page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_role("link", name="One token at a time").click()
     if phone:
         expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
-    expect(page.locator(".st-key-next .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-next .js-plotly-plot").first).to_be_visible()
     wait_idle(page)
 
 
@@ -71,9 +71,9 @@ def test_iterations_by_keys_writing_stopping_and_taking_over(page: Page, server:
     expect(page.get_by_text(re.compile(f"Iteration {count - 1} of {count}"))).to_be_visible()
 
     page.goto(page.url.replace("/generation?", "/?"))  # what was written is in the link
-    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible()
     page.get_by_role("link", name="One token at a time").click()
-    expect(page.get_by_text(re.compile(f"Iteration {count - 1} of {count}"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile(f"Iteration {count - 1} of {count}"))).to_be_visible()
     wait_idle(page)
 
     page.get_by_role("button", name="Use as the sentence").click()

@@ -20,8 +20,8 @@ def open_heads(page: Page, server: Serve) -> Locator:
     """From the first page by the link on top (in a narrow window: in the menu); the grid, with its marks and words."""
     params = {"text": TEXT, "layer": "0", "head": "0", "compare": "L0H1", "query": "6"}
     page.goto(f"{server().url}/?{urlencode(params)}")
-    expect(page.get_by_label("Your text")).to_have_value(TEXT, timeout=60_000)
-    wait_idle(page, timeout_ms=60_000)
+    expect(page.get_by_label("Your text")).to_have_value(TEXT)
+    wait_idle(page)
     return go_to_heads(page)
 
 
@@ -32,9 +32,9 @@ def go_to_heads(page: Page) -> Locator:
     page.get_by_role("link", name="All heads").click()
     page.wait_for_function("location.pathname.endsWith('/heads')")
     grid = page.get_by_role("grid", name="All heads")
-    expect(grid.locator(".mark.first")).to_be_visible(timeout=60_000)
-    expect(page.locator(".near .words")).to_contain_text("spread over", timeout=60_000)  # the measures come last
-    wait_idle(page, timeout_ms=60_000)
+    expect(grid.locator(".mark.first")).to_be_visible()
+    expect(page.locator(".near .words")).to_contain_text("spread over")  # the measures come last
+    wait_idle(page)
     return grid
 
 
@@ -66,7 +66,7 @@ def test_marks_follow_the_token_and_keys_open_heads(page: Page, server: Serve) -
     canvas = grid.locator("canvas")
     picture = canvas.evaluate("canvas => canvas.toDataURL()")
     page.get_by_role("button", name="Previous token", exact=True).click()
-    expect(page.get_by_text(re.compile("by the weight that 5 ·a gives to"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile("by the weight that 5 ·a gives to"))).to_be_visible()
     # The mark at the token's row moves in every thumbnail.
     before_and_now = [canvas.element_handle(), picture]
     page.wait_for_function("([canvas, before]) => canvas.toDataURL() !== before", arg=before_and_now)
@@ -76,7 +76,7 @@ def test_marks_follow_the_token_and_keys_open_heads(page: Page, server: Serve) -
     page.keyboard.press("ArrowRight")
     expect(grid.get_by_role("gridcell")).to_have_accessible_name(re.compile(r"^L1H1, .*spread over"))
     page.keyboard.press("Enter")
-    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible()
     wait_for_link(page, layer="1", head="1", compare="L0H1", query="5", text=TEXT)
 
     grid = go_to_heads(page)

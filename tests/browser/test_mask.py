@@ -17,9 +17,9 @@ TEXT = "a robot must obey a robot"
 
 def open_page(page: Page, server: Serve, **params: str) -> None:
     page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'query': '3', **params})}")
-    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible()
     page.get_by_role("link", name="Mask").click()
-    expect(page.locator(".st-key-mask_steps .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-mask_steps .js-plotly-plot").first).to_be_visible()
     wait_idle(page)
 
 

@@ -20,15 +20,15 @@ def test_open_tabs_come_back_to_the_same_view(context: BrowserContext, tmp_path:
     try:
         page.goto(f"{server.url}/mask?text=a+robot+a+robot&layer=1&head=2&query=2")
         chosen = page.locator(".cell[aria-checked=true] .position")
-        expect(chosen).to_have_text("2", timeout=30_000)
+        expect(chosen).to_have_text("2")
         page.locator(".cell[aria-checked=true]").press("ArrowRight")
-        page.wait_for_url(re.compile("query=3"), timeout=30_000)
+        page.wait_for_url(re.compile("query=3"))
         address = page.url
         os.killpg(server.process.pid, signal.SIGKILL)
-        page.locator(CONNECTED).wait_for(state="detached", timeout=30_000)
+        page.locator(CONNECTED).wait_for(state="detached")
         server.start_again()
-        page.locator(f"{CONNECTED}[data-test-script-state=notRunning]").wait_for(timeout=60_000)
-        expect(chosen).to_have_text("3", timeout=60_000)
+        page.locator(f"{CONNECTED}[data-test-script-state=notRunning]").wait_for()
+        expect(chosen).to_have_text("3")
         expect(page.get_by_label("Your text", exact=True)).to_have_value("a robot a robot")
         assert page.url == address
         expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -41,7 +41,7 @@ def go_to(page: Page, name: str, path: str) -> None:
 
 def test_a_pages_choices_are_in_its_address_and_come_back(page: Page, server: Serve, watch: Watch) -> None:
     page.goto(f"{server().url}/?{urlencode({'text': 'a robot must obey', 'query': '3', 'layer': '1', 'head': '2'})}")
-    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible()
     go_to(page, "Three steps", "/steps")
     visited = page.evaluate("history.length")
     choose(page, "Step", "2 Score", step="2", mask=None)
@@ -63,7 +63,7 @@ def test_a_pages_choices_are_in_its_address_and_come_back(page: Page, server: Se
     expect_told(page, step="2", mask="0", masked=None)
 
     page.reload()
-    expect(choice(page, "Step", "2 Score")).to_be_checked(timeout=60_000)
+    expect(choice(page, "Step", "2 Score")).to_be_checked()
     expect(page.get_by_text("GPT-2 was not trained this way")).to_be_visible()
     expect(page.locator(".st-key-products .js-plotly-plot").first).to_be_visible()
     expect_told(page, step="2", mask="0", query="3")

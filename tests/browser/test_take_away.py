@@ -23,12 +23,12 @@ TEXT = "=a robot must obey"
 
 def open_page(page: Page, server: Serve, **params: str) -> None:
     page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'query': '4', 'layer': '1', 'head': '2', **params})}")
-    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible()
     wait_idle(page)
 
 
 def press(page: Page, button: Locator) -> Download:
-    expect(button).to_be_visible(timeout=20_000)
+    expect(button).to_be_visible()
     button.focus()
     with page.expect_download() as waiting:
         page.keyboard.press("Enter")
@@ -72,7 +72,7 @@ def test_a_chart_is_saved_by_keyboard_in_every_form(
     alone, asked = context.new_page(), list[str]()
     context.on("request", lambda request: asked.append(request.url.split(":")[0]))
     alone.goto(saved["html"].as_uri())
-    expect(alone.locator(".js-plotly-plot .heatmaplayer image").first).to_be_attached(timeout=30_000)
+    expect(alone.locator(".js-plotly-plot .heatmaplayer image").first).to_be_attached()
     expect(alone.get_by_text(f"“{TEXT}”")).to_be_visible()
     assert set(asked) <= {"file", "data", "blob"}
     context.close()
@@ -104,10 +104,10 @@ def test_the_trace_is_saved_and_the_words_about_a_cell_go(page: Page, server: Se
     )
     page.mouse.move(*spot)
     page.mouse.click(*spot)
-    expect(words).to_be_visible(timeout=15_000)
+    expect(words).to_be_visible()
     wait_idle(page)
     chips = page.get_by_role("radiogroup", name=re.compile("token", re.IGNORECASE)).get_by_role("radio")
     expect(chips.nth(2)).to_be_checked()
     chips.nth(2).press("ArrowRight")
-    expect(page.get_by_text("Click a cell to choose its query token.")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("Click a cell to choose its query token.")).to_be_visible()
     expect(words).to_have_count(0)

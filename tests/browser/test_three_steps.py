@@ -17,9 +17,9 @@ TEXT = "a robot must obey a robot"
 
 def open_page(page: Page, server: Serve, **params: str) -> None:
     page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'query': '4', 'layer': '1', 'head': '2', **params})}")
-    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible()
     page.get_by_role("link", name="Three steps").click()
-    expect(page.locator(".st-key-map .js-plotly-plot").first).to_be_visible(timeout=30_000)
+    expect(page.locator(".st-key-map .js-plotly-plot").first).to_be_visible()
     wait_idle(page)
 
 

@@ -18,13 +18,13 @@ TEXT = "a robot must obey a robot"
 def open_weights(page: Page, server: Serve) -> None:
     """From the first page by the link on top (in a narrow window: in the menu), with the text and head kept."""
     page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'layer': '1', 'head': '2'})}")
-    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-matrices .js-plotly-plot").first).to_be_visible()
     wait_idle(page)
     menu = page.get_by_test_id("stExpandSidebarButton")
     if menu.is_visible():
         menu.click()
     page.get_by_role("link", name="Weights").click()
-    expect(page.locator(".st-key-embedding_weights .js-plotly-plot").first).to_be_visible(timeout=30_000)
+    expect(page.locator(".st-key-embedding_weights .js-plotly-plot").first).to_be_visible()
     wait_idle(page)
 
 

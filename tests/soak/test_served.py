@@ -38,7 +38,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def fetch(url: str) -> tuple[int, bytes]:
     try:
-        with urllib.request.urlopen(url, timeout=20) as answer:
+        with urllib.request.urlopen(url, timeout=120) as answer:
             return answer.status, bytes(str(answer.headers), "latin-1") + answer.read()
     except urllib.error.HTTPError as error:
         return error.code, bytes(str(error.headers), "latin-1") + error.read()
@@ -114,7 +114,7 @@ def test_a_visitor_through_a_proxy_is_not_offered_this_machines_folders(served: 
 def test_an_upload_is_refused(served: Server) -> None:
     request = urllib.request.Request(f"{served.url}/_stcore/upload_file/x/y", data=b"x" * 3_000_000, method="PUT")
     with pytest.raises((urllib.error.HTTPError, urllib.error.URLError, ConnectionError)):
-        urllib.request.urlopen(request, timeout=20)
+        urllib.request.urlopen(request, timeout=120)
 
 
 def test_a_normal_user_can_serve_a_copy_that_is_read_only(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_normal_user_can_serve_a_copy_that_is_read_only(tmp_path: Path) -> Non
         run(_opens(f"http://127.0.0.1:{port}", log, process))
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
         for path in [tmp_path / "app", *(tmp_path / "app").rglob("*")]:
             path.chmod(0o755)
     assert "Traceback" not in log.read_text("utf-8")
@@ -154,7 +154,7 @@ def _without_rights() -> list[str]:
 
 
 async def _opens(url: str, log: Path, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(300):
+    for _ in range(900):
         try:
             visitor = Visitor(url)
             await visitor.connect()

