@@ -1,7 +1,7 @@
-"""The colours and what they mean: one colour per role, the same everywhere, for a light and a dark page.
+"""The colours and their meaning: one colour per role on every page, in a light and a dark theme.
 
-input x green, query purple, key orange, value blue, score and head output z pink, masked grey. A colour is never the
-only sign: scales differ in lightness too, masked cells are hatched, and every chart carries its words and numbers.
+Input x is green, query purple, key orange, value blue, score and head output z pink, masked grey. Colour is never the
+only cue: scales also differ in lightness, masked cells are hatched, and every chart has labels and numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FONT = "'Source Sans', 'Source Sans 3', 'Source Sans Pro', system-ui, sans-serif
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of one kind of page. `roles` fill areas, `inks` write text (both readable on `paper`)."""
+    """The colours of a light or dark page. `roles` fill areas; `inks` are for text on `paper`."""
 
     kind: Literal["light", "dark"]
     paper: str
@@ -33,9 +33,9 @@ class Theme:
     masked: str
     masked_ink: str
     chosen: str
-    """Writes what a chosen or hovered button of Streamlit says."""
+    """The text of a selected or hovered Streamlit button."""
     score_pale: str
-    """Writes small shares; they turn into the ink of `score` as they grow."""
+    """The text of small weights; larger ones approach the ink of `score`."""
     compare: str
     hover: str
     roles: Mapping[str, str]
@@ -51,7 +51,7 @@ class Theme:
         object.__setattr__(self, "scales", MappingProxyType({"weights": self.sequential, **signed}))
 
     def ink(self, scale: str) -> str:
-        """The text colour that goes with a role or scale; the plain text colour for an unknown one."""
+        """The text colour for a role or scale; `text` for an unknown one."""
         return self.inks.get("score" if scale == "weights" else scale, self.text)
 
 
@@ -70,12 +70,12 @@ def colour_at(scale: Scale, share: float) -> str:
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, whichever is read better on `colour`; its contrast is at least 4.58 (WCAG 2.2 asks for 4.5)."""
+    """Black or white, whichever contrasts more with `colour`: at least 4.58 to 1 (WCAG 2.2 requires 4.5)."""
     return "#000000" if luminance(colour) > 0.179 else "#ffffff"
 
 
 def luminance(colour: str) -> float:
-    """The relative luminance of WCAG 2.2, from 0 (black) to 1 (white)."""
+    """Relative luminance as WCAG 2.2 defines it, from 0 (black) to 1 (white)."""
     shares = [channel / 255 for channel in _channels(colour)]
     linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -160,7 +160,7 @@ DARK = Theme(
 
 
 def theme_for(kind: str | None) -> Theme:
-    """The theme for what the browser says its page is ("light", "dark" or nothing yet); light unless it says dark."""
+    """The theme for the kind that the browser reports; light until it reports "dark"."""
     return DARK if kind == "dark" else LIGHT
 
 

@@ -1,4 +1,4 @@
-"""The browser's history: pages and sentences, each as it was left, not every choice; see `address/address.js`."""
+"""Browser history: one entry per page and sentence, not per choice; see `address/address.js`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _component = build("address", "address.js")
 
 
 def keep_history(pages: Mapping[str, str], *, key: str) -> None:
-    """Make one entry in the browser's history for each page and sentence visited.
+    """Keep one entry in the browser's history for each page and sentence visited.
 
-    `pages` gives for every title that the tab can have the last part of that page's address, empty for the first page.
+    `pages` maps each tab title to the last part of that page's address, which is empty for the first page.
     """
     _component(data=dict(pages), key=key)

@@ -1,4 +1,4 @@
-"""How a component is built: from the files in the folder of its name, without a build step."""
+"""Builds a component from the files in the folder of its name, without a bundler."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _FOLDER = Path(__file__).parent
 
 
 def build(name: str, *scripts: str, **options: Any) -> Any:
-    """The component whose folder is `name`: its markup, its style, and its scripts in this order.
+    """The component in the folder `name`, with its HTML, its CSS and `scripts` in the order given.
 
-    Streamlit takes a single script for each component, so `scripts` are joined, `shared.js` before them.
+    Streamlit takes one script per component, so `shared.js` and `scripts` are concatenated.
     """
     folder = _FOLDER / name
     files = [_FOLDER / "shared.js", *(folder / script for script in scripts)]

@@ -1,7 +1,7 @@
-"""The head grid: every head's pattern as a thumbnail, layers down and heads across, in one canvas.
+"""The head grid: every head's pattern as a thumbnail on one canvas, a row per layer and a column per head.
 
-The thumbnails travel once for each text. What changes more often, marks and words, comes by messages of its own
-(`mark_heads`), which the browser adds to the picture that it already has; see `head_grid/grid.js` for the other half.
+The thumbnails are sent once per text. Marks and words change more often and are sent separately (`mark_heads`); the
+browser adds them to the picture that it has. See `head_grid/grid.js` for the browser's side.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from viz.components.build import build
 from viz.theme import DARK, LIGHT
 
 MAX_BYTES, MAX_BYTES_LONG = 1_000_000, 200_000
-"""The most that the thumbnails of all heads together may send, a byte for each cell that is not masked: where they can
-show every weight, and of longer texts, which have a strip of a megabyte beside them."""
+"""The most bytes that the thumbnails of all heads may take, one per unmasked cell: when they show every weight, and for
+longer texts, which also send a megabyte for the strip."""
 
 Head = tuple[int, int]  # layer, head
 Wish = Literal["open", "beside"]
@@ -31,17 +31,17 @@ _render_marks = build("head_marks", "marks.js")
 
 @dataclass(frozen=True)
 class Choice:
-    """What the person wants with a head: to open it, or to put it beside the first."""
+    """A head chosen in the browser, to be opened or to be put beside the first head."""
 
     wish: Wish
     head: Head
 
 
 def cells_for(n_heads: int, n_tokens: int, *, most: int) -> int:
-    """How many rows and columns the thumbnails of `n_heads` heads may have to send no more; at most `most`."""
+    """The side of a thumbnail, in cells, that keeps `n_heads` of them within the byte limit; at most `most`."""
 
     def side(size: int) -> int:
-        """The largest side whose triangles, side * (side + 1) / 2 bytes each, have `size` bytes together at most."""
+        """The largest side whose triangles, side * (side + 1) / 2 bytes each, total at most `size` bytes."""
         return max(1, int((np.sqrt(8 * (size // n_heads) + 1) - 1) / 2))
 
     exact = min(most, side(MAX_BYTES))
@@ -57,10 +57,10 @@ def head_grid(
     key: str,
     on_choice: Callable[[], None],
 ) -> None:
-    """Draw all heads. `weights` are their thumbnails, row i of them the query at position `queries[i]`.
+    """Draw all heads. `weights` are their thumbnails, from 0 to 1; row i is the query at position `queries[i]`.
 
-    `note` says how the thumbnails were made. `revision` names model and text; a choice that was made on another one
-    does not count. `on_choice` is called when a head was chosen; inside it `chosen_head(key)` says which and what for.
+    `note` explains the thumbnails. `revision` identifies model and text; a choice made on another revision is ignored.
+    `on_choice` is called when a head is chosen; inside it `chosen_head(key)` returns the choice.
     """
     n_layers, n_heads = weights.shape[:2]
     st.session_state[f"{key}:sent"] = (revision, n_layers, n_heads)
@@ -81,17 +81,17 @@ def head_grid(
 
 
 def mark_heads(grid: str, *, revision: str, key: str, **marks: Any) -> None:
-    """Add to the grid whose key is `grid`, drawn for `revision`; what is not given stays as it was. The marks are:
+    """Update marks of the grid whose key is `grid`, drawn for `revision`; marks not given stay. They are:
 
-    `first`: the chosen head, as [layer, head]; `beside`, `off`: lists of such, the heads beside it and those that are
+    `first`: the chosen head, as [layer, head]; `beside`, `off`: lists of the heads compared with it and of those
     switched off; `query`: the chosen token's position; `found`: heads to number 1, 2, ..., as [layer, head, words];
-    `words`: for every head what the pointer says of it.
+    `words`: for every head the text shown when the pointer is on it.
     """
     _render_marks(key=key, data={"grid": grid, "revision": revision, "marks": marks})
 
 
 def chosen_head(key: str) -> Choice | None:
-    """The head chosen in the browser in this run, or None if there is none or it is not of the grid on show."""
+    """The head chosen in the browser in this run; None if there is none or it belongs to another grid."""
     state: Any = st.session_state.get(key)
     choice = state.get("choice") if hasattr(state, "get") else None
     revision, n_layers, n_heads = st.session_state.get(f"{key}:sent", ("", 0, 0))
@@ -104,7 +104,7 @@ def chosen_head(key: str) -> Choice | None:
 
 
 def pack(weights: Float[np.ndarray, "layer head row row"]) -> pa.Table:
-    """Each thumbnail's lower triangle row by row as bytes (255: all the weight), one thumbnail after the other."""
+    """The lower triangles of all thumbnails, row by row, as bytes; 255 represents a weight of 1."""
     triangle = np.tri(weights.shape[2], dtype=bool)
     shares = np.rint(weights[:, :, triangle].clip(0, 1) * np.float32(255)).astype(np.uint8)
     return pa.table({"weights": shares.reshape(-1)})

@@ -1,7 +1,7 @@
-"""The weights of a strip's heads in few bytes: as they are while they are few, else rounded and compressed.
+"""Packs the weights of a strip's heads for the browser: exact for short texts, rounded and compressed for long ones.
 
-Weights are never more than 1 and add up to 1 in each row, so in a long text nearly all are small: rounded to two bytes,
-their upper bytes are mostly 0, and compression leaves about half a megabyte of a head's two at the very most.
+Each row of weights sums to 1, so in a long text nearly all are small. Rounded to two bytes their upper bytes are mostly
+0, and compression shrinks the two megabytes of a head to about half a megabyte at most.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import pyarrow as pa
 from jaxtyping import Float
 
 EXACT_BYTES = 600_000
-"""Up to this size all weights travel as float32."""
+"""Up to this size all weights are sent as float32."""
 PACKED_BYTES = 770_000
-"""What compressed weights should not exceed; where they would, they are rounded to the next coarser step."""
+"""The target for compressed weights; larger results are rounded to the next coarser scale."""
 SCALES = (65_535, 16_383, 4_095, 1_023)
-"""A rounded weight is a whole number of steps of 1/65535, or coarser ones: off by at most half a step."""
+"""A rounded weight is a whole number of steps of 1/scale, so it is off by at most half a step."""
 _KEPT = 4
 
 _lock = Lock()
@@ -31,9 +31,9 @@ _kept: OrderedDict[tuple[object, ...], PackedWeights] = OrderedDict()
 
 @dataclass(frozen=True)
 class PackedWeights:
-    """What travels: `table` with a column a head, or, where `name` is not empty, with one column of deflated bytes.
+    """What is sent: a `table` with one column per head or, if `name` is set, one column of deflated bytes.
 
-    `scale` is the number that stands for a weight of 1. Equal weights have the same `name`.
+    `scale` is the number that represents a weight of 1. Equal weights have the same `name`.
     """
 
     table: pa.Table
@@ -42,12 +42,12 @@ class PackedWeights:
 
 
 def pack(patterns: Sequence[Float[np.ndarray, "query key"]]) -> PackedWeights:
-    """Each head's lower triangle row by row, T * (T + 1) / 2 weights."""
+    """Pack each head's lower triangle row by row: T * (T + 1) / 2 weights for T tokens."""
     n = patterns[0].shape[0]
     if len(patterns) * n * (n + 1) // 2 * 4 <= EXACT_BYTES:
         triangles = (np.asarray(pattern, np.float32)[_lower_triangle(n)] for pattern in patterns)
         return PackedWeights(pa.table({str(head): triangle for head, triangle in enumerate(triangles)}))
-    # Every step asks again for the same weights; packing them anew would take longer than all else in a step.
+    # Every step sends the same weights; packing them again would take longer than the rest of the step.
     key = tuple(hash(np.ascontiguousarray(pattern).tobytes()) for pattern in patterns)
     with _lock:
         if key in _kept:
@@ -62,13 +62,13 @@ def pack(patterns: Sequence[Float[np.ndarray, "query key"]]) -> PackedWeights:
 
 
 def _deflated(patterns: Sequence[Float[np.ndarray, "query key"]], name: str) -> PackedWeights:
-    """All heads' triangles, rounded, behind one another: first the lower bytes of all numbers, then the upper ones."""
+    """The rounded triangles of all heads, concatenated: first the lower bytes of all numbers, then the upper bytes."""
     lower = _lower_triangle(patterns[0].shape[0])
     weights = np.concatenate([np.asarray(pattern, np.float32)[lower] for pattern in patterns]).clip(0, 1)
     for scale in SCALES:
         steps = np.rint(weights * np.float32(scale)).astype(np.uint16)
         planes = np.concatenate([(steps & 255).astype(np.uint8), (steps >> 8).astype(np.uint8)])
-        # Runs of zeros and single bytes are all there is to save: looking for more takes longer and finds less.
+        # Run-length matching with Huffman codes is faster here than a full search and compresses better.
         deflate = zlib.compressobj(1, strategy=zlib.Z_RLE)
         deflated = deflate.compress(planes.tobytes()) + deflate.flush()
         if len(deflated) <= PACKED_BYTES:

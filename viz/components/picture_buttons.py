@@ -1,4 +1,4 @@
-"""Two buttons that save a chart of the page as a picture, made in the browser by plotly itself."""
+"""Two buttons that save a chart as a picture; plotly renders it in the browser."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _component = build("picture_buttons", "buttons.js")
 
 
 def picture_buttons(chart: str, *, name: str, key: str) -> None:
-    """SVG and PNG of the chart whose key is `chart`, as files called `name`."""
+    """Offer the chart whose key is `chart` as SVG and PNG files called `name`."""
     _component(data={"chart": chart, "name": name}, key=key, width="content")

@@ -1,7 +1,7 @@
-"""A plotly figure on a page, drawn by plotly.js itself in a component of our own.
+"""A plotly figure, drawn by plotly.js in a component of our own.
 
-`st.plotly_chart` takes every change of a figure for another chart: it removes the old one, with its zoom, and draws the
-new one twice. Here plotly changes the picture in place (`Plotly.react`), which takes a fraction of that.
+`st.plotly_chart` treats every changed figure as a new chart: it removes the old one, loses its zoom, and draws the new
+one twice. This component updates the chart in place (`Plotly.react`), which takes a fraction of the time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from viz.components.build import build
 from viz.streamlit_internals import serve_folder
 
 OnClick = Callable[[int, int], None]
-"""What is called with the numbers of the clicked point's trace, and of the point in it."""
+"""Called with the index of the clicked trace and the index of the point in it."""
 
 _render = build(
     "plot",
@@ -32,16 +32,16 @@ _library = serve_folder("plotly_js", Path(str(files("plotly") / "package_data"))
 def plot(
     figure: str, *, key: str, alt: str, config: Mapping[str, Any], min_width: int, on_click: OnClick | None = None
 ) -> None:
-    """Draw a figure as wide as its container; `alt` is what it is called where it cannot be seen.
+    """Draw a figure as wide as its container; `alt` is its text for screen readers.
 
-    `figure` is its JSON with a height in the layout; `config` what plotly.js is to draw it with. Where there are fewer
-    than `min_width` pixels, it scrolls inside its frame, to the layout's `meta.in_view`, a place on its x axis.
+    `figure` is its JSON, with a height in the layout; `config` is plotly.js's configuration. In a container narrower
+    than `min_width` pixels the chart scrolls inside its frame, to `meta.in_view` of the layout, a place on its x axis.
     """
     revision = hashlib.blake2b(figure.encode(), digest_size=8).hexdigest()
 
     def clicked() -> None:
         click: Any = (st.session_state.get(key) or {}).get("click")
-        # A click on the figure that was there before may arrive after this one was sent.
+        # A click on the previous figure may arrive after this one was sent.
         if on_click is not None and isinstance(click, Mapping) and click.get("revision") == revision:
             on_click(int(click["curve"]), int(click["point"]))
 
@@ -58,5 +58,5 @@ def plot(
 
 
 def fetch_library(*, key: str) -> None:
-    """Have the browser fetch plotly.js before the first figure is there."""
+    """Make the browser fetch plotly.js before the first figure arrives."""
     _render(key=key, data=json.dumps({"library": _library("plotly.min.js")}).encode())

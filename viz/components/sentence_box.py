@@ -1,4 +1,4 @@
-"""The box a person types into: the page follows while they type, and never takes a letter from under their hands."""
+"""The text box: the page updates while somebody types and never overwrites what they are typing."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def sentence_box(
     on_change: Callable[[], Any],
     label: str,
 ) -> None:
-    """Show `text` for editing; `on_change` is called after a short pause in typing, and finds it by `typed_text(key)`.
+    """Show `text` for editing. After a short pause in typing `on_change` is called; it reads `typed_text(key)`.
 
-    The box shows `text` when it first appears and when `revision` changes (the text was set elsewhere: by an example, a
-    link). Between these it belongs to the person typing.
+    The box shows `text` when it first appears and when `revision` changes, which means that the text was set elsewhere,
+    such as by an example or a link. At all other times it keeps what was typed.
     """
     _component(
         data={"text": text, "revision": revision, "max": max_characters, "label": label},
@@ -35,7 +35,7 @@ def sentence_box(
 
 
 def typed_text(key: str) -> str | None:
-    """What was last typed into the box; None where nothing was."""
+    """The text last typed into the box; None if there is none."""
     typed: Any = st.session_state[key].typed
     text = typed.get("text") if isinstance(typed, dict) else None
     return text if isinstance(text, str) else None

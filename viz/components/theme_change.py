@@ -1,4 +1,4 @@
-"""Another theme in the browser: the page is drawn again in its colours; see `theme_change/theme_change.js`."""
+"""Redraws the page when the browser switches theme; see `theme_change/theme_change.js`."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _component = build("theme_change", "theme_change.js")
 
 
 def follow_theme(*, key: str) -> None:
-    """Run the page again whenever the browser shows another theme."""
+    """Rerun the page whenever the browser switches between light and dark."""
     _component(key=key, on_ground_change=lambda: None)

@@ -1,7 +1,7 @@
 """The token strip: a text as a row of chips, shaded by how much the chosen token attends to each of them.
 
-The browser holds every weight and steps by itself; Python hears only of the settled choice. See `_reconcile` for how
-the two stay in step, and `token_strip/strip.js` for the other half.
+The browser has every weight and steps without the server; Python learns only of the final choice. See `_reconcile` for
+how the two stay in sync, and `token_strip/strip.js` for the browser's side.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class StripHead:
 
 @dataclass(frozen=True)
 class _Report:
-    """A choice made in the browser, as the browser reports it."""
+    """A choice as the browser reports it."""
 
     query: int
     revision: str
-    count: int  # how many choices were made in the browser so far
+    count: int  # the number of choices made in the browser so far
 
 
 @dataclass(frozen=True)
 class _Sent:
-    """What Python last told the browser to show, kept between reruns in the session."""
+    """What Python last told the browser to show; kept in the session between reruns."""
 
     revision: str
-    command: str  # identity of the command; the browser follows each command once
+    command: str  # identifies the command; the browser follows each command once
     query: int  # the position it commands
-    seen: int  # the last choice of the browser that Python knew of when it commanded
+    seen: int  # the count of the last choice that Python knew of at the time
     passed: int  # the query of the latest call
     returned: int  # the result of the latest call
 
@@ -64,11 +64,11 @@ def token_strip(
 ) -> int:
     """Draw the strip and return the chosen query position (0-based), clamped to the text.
 
-    `labels` are the tokens made showable, `titles` their full form for tooltips. `revision` names the text: a new one
-    makes the browser forget its choice and show `query`; so does another `query` for the same text. `on_change` is
-    called when the person has settled on a token; inside it `chosen_query(key)` is that token. With `hover` the browser
-    previews the token under the pointer, in all heads, until one is chosen; Esc lets the pointer lead again.
-    `unit` is what the strip's words call a place.
+    `labels` are the tokens in printable form, `titles` their full form for tooltips. `revision` identifies the text: a
+    new one makes the browser drop its choice and show `query`; so does another `query` for the same text. `on_change`
+    is called once a choice is final; inside it `chosen_query(key)` returns the token. With `hover` the browser previews
+    the token under the pointer, in all heads, until one is chosen; Esc resumes the preview. `unit` is the strip's word
+    for a position. Raises ValueError if labels, titles and heads do not fit together.
     """
     _check(labels, heads, titles)
     query = clamp(query, len(labels))
@@ -77,7 +77,7 @@ def token_strip(
     st.session_state[memory] = sent
 
     def settled() -> None:
-        # A choice made on the old text may arrive after the new one is on its way: nobody wants that one.
+        # A choice made on the old text may arrive after the new text was sent; it is ignored.
         if chosen_query(key) is not None:
             on_change()
 
@@ -95,8 +95,8 @@ def token_strip(
             "scale": packed.scale,
             "packed": packed.name,
             "weights": packed.table,
-            # Changes only when Python commands: while the browser steps, the message stays the same to the byte and
-            # Streamlit's message cache sends a reference instead of a megabyte of weights.
+            # Changes only when Python commands. While the browser steps, the message stays identical, and Streamlit's
+            # message cache sends a reference in place of a megabyte of weights.
             "command": {"id": sent.command, "query": sent.query, "seen": sent.seen},
         },
         on_choice_change=settled,
@@ -105,18 +105,18 @@ def token_strip(
 
 
 def chosen_query(key: str) -> int | None:
-    """The position last chosen in the browser for the text on show, or None; for use inside `on_change`."""
+    """The position last chosen in the browser for the current text, or None; for use inside `on_change`."""
     sent, report = st.session_state.get(f"{key}:sent"), _report(key)
     return report.query if sent and report and report.revision == sent.revision else None
 
 
 def clamp(query: int, tokens: int) -> int:
-    """`query` moved to the nearest position of a text of `tokens` tokens."""
+    """The position nearest to `query` in a text of `tokens` tokens."""
     return min(max(int(query), 0), tokens - 1)
 
 
 def _report(key: str, tokens: int | None = None) -> _Report | None:
-    """The browser's last report, or None when there is none or it makes no sense: it comes from outside."""
+    """The browser's last report; None if there is none or it is malformed, as input from outside can be."""
     state: Any = st.session_state.get(key)
     choice = state.get("choice") if hasattr(state, "get") else None
     if not isinstance(choice, dict):
@@ -128,11 +128,11 @@ def _report(key: str, tokens: int | None = None) -> _Report | None:
 
 
 def _reconcile(sent: _Sent | None, report: _Report | None, query: int, revision: str) -> _Sent:
-    """Decide which of the two choices holds: the browser's last report, or the caller's `query`.
+    """Decide which choice wins: the browser's last report or the caller's `query`.
 
-    The browser's choice holds from its report on, until the caller asks for something else than what it was told. Only
-    then a new command goes out, with the count of the last choice known here, so that the browser can tell a command
-    that knew of its latest step (follow it) from a late answer to an earlier one (keep the step and report it again).
+    A reported choice wins until the caller passes something other than what it was told. Only then is a new command
+    sent. It carries the count of the last choice known here, so that the browser can tell a command that takes its
+    latest step into account (follow it) from a late answer to an earlier one (keep the step and report it again).
     """
     count = report.count if report else sent.seen if sent else 0
     if sent is None or sent.revision != revision:
@@ -140,7 +140,7 @@ def _reconcile(sent: _Sent | None, report: _Report | None, query: int, revision:
     if report is None or report.revision != revision or report.count <= sent.seen:
         shown, commanded = sent.query, query != sent.query
     else:
-        # A caller may pass what it was told, or lag one rerun behind, or always pass the same: none of it is a wish.
+        # A caller may repeat what it was told, lag a rerun behind, or always pass the same: none of it is a command.
         shown, commanded = report.query, query not in (report.query, sent.passed, sent.returned)
     if commanded:
         return _Sent(revision, secrets.token_hex(4), query, count, query, query)
@@ -148,7 +148,7 @@ def _reconcile(sent: _Sent | None, report: _Report | None, query: int, revision:
 
 
 def _check(labels: Sequence[str], heads: Sequence[StripHead], titles: Sequence[str] | None) -> None:
-    """Raise a ValueError that says what does not fit."""
+    """Raise a ValueError that names the problem if the arguments do not fit together."""
     tokens = len(labels)
     if tokens == 0:
         raise ValueError("The token strip was given no tokens; it needs at least one label.")
@@ -163,7 +163,7 @@ def _check(labels: Sequence[str], heads: Sequence[StripHead], titles: Sequence[s
 
 
 def _problem(pattern: np.ndarray, tokens: int) -> str | None:
-    """What keeps `pattern` from being softmax weights over `tokens` tokens."""
+    """Why `pattern` is not a matrix of softmax weights over `tokens` tokens; None if it is one."""
     if pattern.shape != (tokens, tokens):
         return f"has shape {pattern.shape}; {tokens} labels need {(tokens, tokens)}."
     sums = pattern.sum(axis=-1, dtype=np.float64)

@@ -1,5 +1,5 @@
-// Streamlit shows its own parts in another theme at once, but draws no page again for it: what Python has coloured, as
-// all charts are, would stay in the old one's colours.
+// Streamlit switches its own widgets to a new theme at once but does not rerun the page. Without a rerun everything that
+// Python has coloured, such as the charts, would keep the old colours.
 const WATCH = Symbol.for("headlight.theme");
 
 export default function ({ setTriggerValue }) {
