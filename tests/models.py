@@ -34,7 +34,7 @@ def make_config(**changes: Any) -> GPT2Config:
 
 
 def random_network(config: GPT2Config | None = None, *, seed: int = 0) -> GPT2:
-    """A network whose every weight, bias and LayerNorm is random and large enough to make its heads differ clearly."""
+    """A network with random weights, biases and LayerNorms, large enough for its heads to differ clearly."""
     network = GPT2(config or make_config())
     generator = torch.Generator().manual_seed(seed)
 
@@ -69,7 +69,7 @@ def published_name(name: str) -> str:
 
 
 def weights_of(network: GPT2) -> dict[str, Tensor]:
-    """Copies of the network's weights by their names, to be changed and written."""
+    """Copies of the network's weights by name, to be changed and written."""
     return {name: tensor.clone() for name, tensor in network.state_dict().items()}
 
 
@@ -81,7 +81,7 @@ def write_checkpoint(
     vocabulary: bool = True,
     **changes: Any,
 ) -> Path:
-    """Write `network` as a checkpoint folder; `weights` are written in place of its own, `changes` into config.json."""
+    """Write `network` as a checkpoint folder; `weights` replace its own, `changes` go into config.json."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps({**network.config.to_hugging_face(), **changes}))
     save_file(weights_of(network) if weights is None else weights, folder / "model.safetensors")

@@ -1,6 +1,6 @@
-"""What a served app goes through: one visitor who types on and on, then many at once. Its memory and their waits.
+"""Load on a served app: one visitor who keeps typing, then many at once. Measures its memory and their waits.
 
-The same for the short form (in the test suite, a small model) and the long one (`make soak`, GPT-2 small's shape).
+Shared by the short form (in the test suite, a small model) and the long one (`make soak`, GPT-2 small's shape).
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ def sentence(rng: random.Random, n_words: int) -> str:
 
 
 class Memory:
-    """Resident memory of a process, looked at every half second; in MB."""
+    """Resident memory of a process in MB, sampled every half second."""
 
     def __init__(self, pid: int) -> None:
         self.pid, self.seen = pid, list[float]()
         self._stop = Event()
 
     def now(self) -> float:
-        """What it holds."""
+        """Resident memory now, in MB."""
         status = Path(f"/proc/{self.pid}/status").read_text("utf-8")
         return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Look while this lasts; `seen` has what was seen."""
+        """Sample memory into `seen` inside this context."""
 
         def look() -> None:
             while not self._stop.wait(0.5):
@@ -84,7 +84,7 @@ class Waits:
     by_action: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, action: str, seconds: float) -> None:
-        """Note one wait."""
+        """Record one wait."""
         self.by_action.setdefault(action, []).append(seconds)
 
     def all(self) -> list[float]:
@@ -161,7 +161,7 @@ async def _write(crowd: Crowd, number: int, waits: Waits) -> None:
 
 
 def check_texts(visitor: Visitor, number: int) -> None:
-    """Raise if what was received has another visitor's mark in it; what was looked at is let go."""
+    """Raise if another visitor's mark was received, then forget the messages checked."""
     for payload in visitor.received:
         strangers = {int(mark) for mark in _MARK.findall(payload)} - {number}
         assert not strangers, f"visitor {number} was sent the text of visitor {strangers}"

@@ -1,4 +1,4 @@
-"""The app without a browser: its script run as Streamlit runs it, its elements looked at."""
+"""The app without a browser: its script is run as Streamlit runs it, and its elements are inspected."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _read_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the models `tiny` and `broken`, to be copied."""
+    """A folder with the models `tiny` and `broken`, for tests to copy."""
     folder = tmp_path_factory.mktemp("checkpoints")
     for name in ("tiny", "broken"):
         write_checkpoint(folder / name, random_network(make_config()))
@@ -61,7 +61,7 @@ def open_app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, checkpoints: Path)
     monkeypatch.setenv("HEADLIGHT_PACK", "off")  # the tests compute with plain weights, too: equal to the bit
 
     def open_with(page: str | None = None, **params: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
         for name, value in params.items():
             app.query_params[name] = value
         return go_to(app, page) if page else app.run()
