@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Literal
 
 Role = Literal["input", "query", "key", "value", "score"]
-ScaleName = Literal["weights", "input", "query", "key", "value", "score"]
 Scale = tuple[tuple[float, str], ...]
 """Colour stops `(position from 0 to 1, "#rrggbb")`, positions rising from 0 to 1."""
 

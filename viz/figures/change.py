@@ -40,7 +40,7 @@ def next_token_change(
     the named tokens, it ends early and says so. `position` names the token read as plotly markup, `passes` the passes.
     """
     first, second = passes or (_("before"), _("after the change"))
-    others = [_("{n:,} others").format(n=n_rest)] if n_rest else []
+    others = [_("{n:,} others", n=n_rest)] if n_rest else []
     names = [plain(shorten(label)) for label in labels] + others
     hover = [f'"{plain(label)}"' for label in labels] + others
     shares = [[*values.tolist(), together][: len(names)] for values, together in ((before, rest[0]), (after, rest[1]))]
@@ -73,7 +73,7 @@ def next_token_change(
             )
         )
     left = min(150.0, max(text_width(name, 13) for name in names) + 12)
-    title = _("What comes after {token}").format(token=position)
+    title = _("What comes after {token}", token=position)
     below = legend([(theme.compare, "▦", first), (theme.roles["score"], "■", second)])
     layout = base_layout(theme) | {
         "height": _ROW * len(names) + _TITLE + _BOTTOM,

@@ -64,8 +64,7 @@ class _Candidates:
             notes[self.actual] = _("◀ chosen, in the text") if both else _("← in the text")
         said = [probability_text(length) for length in self.lengths]
         said = [
-            text if keep else _("{share} cut").format(share=text)
-            for text, keep in zip(said, self.short.kept, strict=True)
+            text if keep else _("{share} cut", share=text) for text, keep in zip(said, self.short.kept, strict=True)
         ]
         return [f"{text}<b>{f'  {notes[rank]}' if rank in notes else ''}</b>" for rank, text in enumerate(said)]
 
@@ -119,7 +118,7 @@ def next_token_bars(
     longer = np.maximum(lengths, short.own)
     ends = [end * room / (room - words) for end, words in zip(longer, behind, strict=True)]
     marked = n if chosen is None else chosen
-    title = _("What comes after {token}").format(token=after)
+    title = _("What comes after {token}", token=after)
     below = _below_title(bool(moved.any()), bool(short.rest_cut or not short.kept.all()))
     layout = base_layout(theme) | {
         "height": _BAR_HEIGHT * len(names) + _BOTTOM + _TITLE,
@@ -165,16 +164,20 @@ def _other_bars(named: _Candidates, theme: Theme) -> tuple[list[go.Bar], list[di
     """The bar of all others, in a part that survives the cuts and one that does not, and the words on it."""
     short, n, limit = named.short, len(named.short.own), 1.5 * named.longest
     final, gone = probability_text(short.rest_final), probability_text(short.rest_cut)
-    about = _("{n:,} other tokens<br>the model's own probability {own}<br>drawn with {final}, cut {cut}").format(
-        n=short.n_rest, own=probability_text(short.rest_own), final=final, cut=gone
+    about = _(
+        "{n:,} other tokens<br>the model's own probability {own}<br>drawn with {final}, cut {cut}",
+        n=short.n_rest,
+        own=probability_text(short.rest_own),
+        final=final,
+        cut=gone,
     )
     drawn, cut = min(short.rest_final, limit), min(short.rest_cut, max(0.0, limit - short.rest_final))
-    text = _("{share} cut").format(share=gone) if short.rest_cut else final if short.rest_final else ""
+    text = _("{share} cut", share=gone) if short.rest_cut else final if short.rest_final else ""
     if short.rest_final and short.rest_cut:
-        text = _("{share} and {cut} cut").format(share=final, cut=gone)
+        text = _("{share} and {cut} cut", share=final, cut=gone)
     on_paper = []
     if short.rest_final + short.rest_cut > limit:
-        on_paper, text = [_on_paper(limit, n, _("{words}, longer than drawn ▸").format(words=text), theme)], ""
+        on_paper, text = [_on_paper(limit, n, _("{words}, longer than drawn ▸", words=text), theme)], ""
     outline = {"color": theme.text, "width": 0 if named.chosen is not None else 2}
     bars = [_bars([n], [drawn], True, outline, ["" if cut else text], [about], theme, pale=True)]
     if cut:

@@ -34,8 +34,8 @@ TICK_SPACING = 14
 SHORT_TICK = 30
 TITLE_LINE, NOTE_LINE, LEGEND_LINE, AXIS_LINE = 20, 17, 22, 17
 RIGHT, TOP, BOTTOM = 12, 6, 4
-ROW_WIDTH, STACK_WIDTH = 1080, 360
-"""The page widths in pixels that a row of panels and a stack of panels are laid out for unless told otherwise."""
+ROW_WIDTH = 1080
+"""The page width in pixels that a row of panels is laid out for by default."""
 
 
 @dataclass(frozen=True)

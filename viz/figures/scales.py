@@ -33,13 +33,6 @@ def to_segment(
     return (2 * segment + share).astype(np.float32)
 
 
-def from_segment(
-    heights: Float[np.ndarray, "*shape"], low: float, high: float, segment: int
-) -> Float[np.ndarray, "*shape"]:
-    """The inverse of `to_segment`, to the precision of a colour (float32); exact values travel in the hover layer."""
-    return low + (np.asarray(heights, np.float64) - 2 * segment) * (high - low)
-
-
 def value_range(
     values: Float[np.ndarray, "*shape"], scale: str, low: float | None, high: float | None
 ) -> tuple[float, float]:

@@ -86,3 +86,8 @@ def hover_text(chart: Chart, panel: int, row: int, column: int) -> str:
 def range_of(tile: Tile) -> list[float]:
     """The least and the largest value of a tile's colours."""
     return [tile.low, tile.high]
+
+
+def from_segment(heights, low: float, high: float, segment: int):
+    """The inverse of `to_segment`, to the precision of a colour (float32)."""
+    return low + (np.asarray(heights, np.float64) - 2 * segment) * (high - low)

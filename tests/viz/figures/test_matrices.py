@@ -3,11 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.viz.figures.samples import cells, head, head_of, hover_text, range_of, values_of
+from tests.viz.figures.samples import cells, from_segment, head, head_of, hover_text, range_of, values_of
 from viz.figures.blocks import REDUCED_CELLS
 from viz.figures.difference import patterns_side_by_side
 from viz.figures.matrices import head_matrices, qkv_matrices, weights_panel
-from viz.figures.scales import from_segment
 from viz.figures.tiles import _outlines, tile_figure
 from viz.text.numbers import short_number
 from viz.theme import DARK, LIGHT

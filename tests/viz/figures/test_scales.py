@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viz.figures.scales import composite_scale, from_segment, to_segment, value_range
+from tests.viz.figures.samples import from_segment
+from viz.figures.scales import composite_scale, to_segment, value_range
 from viz.theme import DARK, LIGHT, colour_at, ink_on, luminance, theme_for
 
 THEMES = [LIGHT, DARK]

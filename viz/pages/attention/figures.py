@@ -26,6 +26,6 @@ def share_matrix(
 ) -> Chart:
     """One head's weights (0 to 1), query rows, key columns; `hidden` cells (by default the later keys) are masked."""
     hidden = np.triu(np.ones(pattern.shape, dtype=bool), 1) if hidden is None else hidden
-    panel = weights_panel(pattern, _("Weights of {head}").format(head=head), labels=labels, note=note, hidden=hidden)
+    panel = weights_panel(pattern, _("Weights of {head}", head=head), labels=labels, note=note, hidden=hidden)
     not_counted = _("query %{y} does not count key %{x}: it comes later, or is hidden")
     return tile_figure([replace(panel, masked_hover=not_counted)], theme=theme, columns=1, width=560)

@@ -183,7 +183,7 @@ def sum_of_values(table: SumTable, *, z: Float[np.ndarray, " d_head"], labels: S
     shares = [weight_text(float(weight)) for weight in table.weights]
     masked = np.zeros((len(table.keys), d_head), bool)
     if n_rest:
-        name = _("{n:,} others").format(n=n_rest)
+        name = _("{n:,} others", n=n_rest)
         tokens = replace(
             tokens,
             ticks=(*tokens.ticks, name),

@@ -234,7 +234,7 @@ def _stack_layout(stack: _Stack, labels: Sequence[str], predicted: str, theme: T
         "yaxis": {
             "range": y_range,
             "tickvals": [layer * pitch + (stack.n_cells - 1) / 2 for layer in named],
-            "ticktext": [_("layer {layer}").format(layer=layer) for layer in named],
+            "ticktext": [_("layer {layer}", layer=layer) for layer in named],
             "tickfont": {"size": 12, "color": theme.muted},
             **bare,
         },

@@ -65,10 +65,10 @@ def other_contributions(parts: DirectLogits, *, theme: Theme) -> Chart:
     names = [
         _("the token's embedding"),
         _("the position's embedding"),
-        *(_("MLP of layer {layer}").format(layer=layer) for layer in range(n_layers)),
+        *(_("MLP of layer {layer}", layer=layer) for layer in range(n_layers)),
         _("the final LayerNorm's bias"),
     ]
-    bias_names = [_("attention bias of layer {layer}").format(layer=layer) for layer in range(n_layers)]
+    bias_names = [_("attention bias of layer {layer}", layer=layer) for layer in range(n_layers)]
     wide = np.array([parts.embed[0], parts.pos_embed[0], *mlps.tolist(), parts.unembed_bias[0]])
     places = np.arange(len(wide))
     at_layers = np.arange(n_layers) + 2

@@ -62,8 +62,8 @@ def lens_table(rows: Sequence[LensRow], *, final: str, position: str, theme: The
     headings: list[tuple[float, str, str]] = [(rank, text, "center") for rank, text in enumerate(_ordinals(n_guesses))]
     headings += [(at, title, "right") for at, (title, _texts) in zip(ends, columns, strict=True)]
     titles = [
-        (ends[1], _("final guess {token}").format(token=plain(shorten(final))), "right"),
-        (-0.5, _("The next-token guess after {token}").format(token=position), "left"),
+        (ends[1], _("final guess {token}", token=plain(shorten(final))), "right"),
+        (-0.5, _("The next-token guess after {token}", token=position), "left"),
     ]
     end = ends[-1] + 0.06
     left = max(text_width(row.name, 13) for row in rows) + 22
@@ -154,7 +154,7 @@ def _outlines(rows: Sequence[LensRow], theme: Theme) -> Iterator[dict[str, Any]]
 def _ordinals(n: int) -> list[str]:
     """The headings of `n` columns of guesses."""
     first = [_("1st guess"), _("2nd guess"), _("3rd guess")]
-    return [*first, *(_("{rank}th guess").format(rank=rank) for rank in range(4, n + 1))][:n]
+    return [*first, *(_("{rank}th guess", rank=rank) for rank in range(4, n + 1))][:n]
 
 
 def _number_column(at: float, texts: Sequence[str], title: str, theme: Theme) -> go.Scatter:
