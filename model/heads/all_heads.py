@@ -210,11 +210,11 @@ def measure_head(trace: Trace, layer: int, head: int) -> dict[str, float]:
 
 
 def _measured(trace: Trace, layers: range, heads: range) -> dict[str, Float[Array, "layer head"]]:
-    sums, n_duplicates, n_inductions = head_sums(trace, layers, heads)
+    sums, n_repeated = head_sums(trace, layers, heads)
     found = {name: _over(sums[name], trace.n_pos - 1) for name in OF_CHOOSING}
     found["effective_tokens"] = np.exp2(found["entropy"])
-    found["duplicate_token"] = _over(sums["duplicate_token"], n_duplicates)
-    found["induction"] = _over(sums["induction"], n_inductions)
+    found["duplicate_token"] = _over(sums["duplicate_token"], n_repeated)
+    found["induction"] = _over(sums["induction"], n_repeated)
     found["prefix_matching"] = sums["induction"] / sums["all_weight"]
     return {entry.name: found[entry.name] for entry in MEASURES if entry.needs == TEXT}
 

@@ -1,7 +1,6 @@
-"""Sums over the weights of many heads, taken in row blocks: no head's (query, key) weights are ever held as a whole.
+"""Sums over the weights of many heads, computed in blocks of rows: the (query, key) weights are never held as a whole.
 
-What they are sums of is defined in `model.heads.measures`; `model.heads.all_heads` divides them by the queries that
-count.
+`model.heads.measures` defines what is summed; `model.heads.all_heads` divides the sums by the number of queries.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ from model.network import attention
 from model.trace.trace import Trace
 
 OF_CHOOSING = ("previous_token", "current_token", "first_token", "entropy", "mean_distance")
-"""Sums over the queries that have a choice: all but the first."""
+"""Sums over all queries but the first, which can only attend to itself."""
 SUMS = (*OF_CHOOSING, "duplicate_token", "induction", "all_weight")
 _BLOCK = 1 << 20  # weights held at a time: 4 MB
-_LEAST = torch.finfo(torch.float32).tiny  # below it a weight adds nothing to the entropy; keeps log(0) away
+_LEAST = torch.finfo(torch.float32).tiny  # a smaller weight adds nothing to the entropy; avoids log(0)
 
 
-def head_sums(trace: Trace, layers: range, heads: range) -> tuple[dict[str, Float[Array, "layer head"]], int, int]:
-    """For each of `SUMS` its sum over the queries, for these heads; how many queries have an earlier copy of their
-    token, and how many have a token that follows one. `all_weight` is the number of queries, less what was cut."""
+def head_sums(trace: Trace, layers: range, heads: range) -> tuple[dict[str, Float[Array, "layer head"]], int]:
+    """For these heads each of `SUMS`, summed over the queries; and how many queries repeat an earlier token, which is
+    what "duplicate_token" and "induction" are averaged over. "all_weight" is the number of queries, less what was cut.
+    """
     scale = trace.network.config.attn_scale
     sums = np.zeros((len(SUMS), len(layers), len(heads)))
-    n_duplicates = n_inductions = 0
+    n_repeated = 0
     step = _block_rows(len(heads), trace.n_pos)
     for start in range(0, trace.n_pos, step):
         stop = min(start + step, trace.n_pos)
         duplicate, induction = _targets(trace.ids, start, stop)
-        n_duplicates += int(duplicate.any(-1).sum())
-        n_inductions += int(induction.any(-1).sum())
+        n_repeated += int(duplicate.any(-1).sum())  # what follows an earlier copy is never after the query
         for at, layer in enumerate(layers):
             q = torch.tensor(trace.q[layer, heads.start : heads.stop, start:stop])  # (head, query of the block, d_head)
             k = torch.tensor(trace.k[layer, heads.start : heads.stop, :stop])  # (head, key, d_head)
@@ -43,7 +42,7 @@ def head_sums(trace: Trace, layers: range, heads: range) -> tuple[dict[str, Floa
                 place = head - heads.start
                 weights[place] = trace.changes.pattern(layer, head, scores[place], first=start)
             sums[:, at] += _block_sums(weights, start, duplicate, induction)
-    return dict(zip(SUMS, sums, strict=True)), n_duplicates, n_inductions
+    return dict(zip(SUMS, sums, strict=True)), n_repeated
 
 
 def _block_rows(n_heads: int, n_pos: int) -> int:
@@ -53,7 +52,7 @@ def _block_rows(n_heads: int, n_pos: int) -> int:
 def _targets(
     ids: tuple[int, ...], start: int, stop: int
 ) -> tuple[Bool[Tensor, "query key"], Bool[Tensor, "query key"]]:
-    """For the queries `start` to `stop`: where the keys are earlier copies, and where they follow such copies."""
+    """For the queries `start` to `stop`: which keys are earlier copies, and which follow an earlier copy."""
     tokens = torch.tensor(ids[:stop])
     duplicate = (tokens[start:, None] == tokens[None, :]).tril(diagonal=start - 1)
     induction = torch.zeros_like(duplicate)
@@ -67,7 +66,7 @@ def _block_sums(
     duplicate: Bool[Tensor, "query key"],
     induction: Bool[Tensor, "query key"],
 ) -> Float[Array, "measure head"]:
-    """What a block of queries adds to each of `SUMS`. Position `start` is the block's first query."""
+    """What a block of queries, the first at position `start`, adds to each of `SUMS`."""
     n_heads, n_query, n_key = weights.shape
     choosing = weights[:, 1:] if start == 0 else weights  # without the text's first query
     first = n_key - choosing.shape[1]  # position of the first query in `choosing`

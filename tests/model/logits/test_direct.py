@@ -36,6 +36,7 @@ def test_the_parts_add_up_to_the_models_logit(name, pos, data):
     less = direct_logits(trace, pos, ids, less_average=True)
     own = trace.logits(pos).astype(np.float64)
     np.testing.assert_allclose(less.total, own[ids] - own.mean(), atol=1e-5)
+    np.testing.assert_allclose(less.logits, own[ids] - own.mean(), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", TRACES)

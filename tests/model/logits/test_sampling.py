@@ -96,6 +96,16 @@ def test_a_choice_is_always_among_what_is_kept(logits, sampling, position):
     assert len(short.ids) + short.n_rest == len(logits)
 
 
+def test_a_shortlist_made_by_hand():
+    """Temperature 1/2 squares the shares: 1/22, 16/22, 1/22, 4/22; top-k 2 leaves 16/20 and 4/20."""
+    choice = choose(LOGITS, Sampling(temperature=0.5, top_k=2), 0)
+    short = shortlist(choice, 1)
+    assert short.ids.tolist() == [1]
+    np.testing.assert_allclose([short.own[0], short.tempered[0], short.final[0]], [0.5, 16 / 22, 0.8], atol=1e-6)
+    assert (short.kept.tolist(), short.n_rest) == ([True], 3)
+    np.testing.assert_allclose([short.rest_own, short.rest_final, short.rest_cut], [0.5, 0.2, 2 / 22], atol=1e-6)
+
+
 @pytest.mark.parametrize(("temperature", "k", "p"), [(0.7, 0, 1.0), (1.0, 7, 1.0), (1.3, 0, 0.8), (0.8, 12, 0.6)])
 def test_the_cuts_are_those_of_transformers(temperature, k, p):
     from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
