@@ -1,1 +1,1 @@
-"""What heads do: measures, search, comparison, thumbnails."""
+"""What heads do: measures, roles, search, comparison, thumbnails, and how a change shifts their patterns."""

@@ -1,13 +1,14 @@
-"""The measures of all heads at once: what each says in plain words, and how it is computed for a whole trace.
+"""The measures of all heads at once: what each means in plain words, and its values for a whole trace.
 
-The definitions are those of `model.heads.measures`, computed in row blocks (`model.heads.sums`). A measure is
-NaN where no query qualifies (a text of one token, a text that repeats nothing).
+They are computed in blocks of rows (`model.heads.sums`) and equal what `model.heads.measures` finds in a whole pattern.
+A measure is NaN where no query qualifies (a text of one token, or one that repeats nothing).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from gettext import gettext as _
 from typing import Literal
 
 import numpy as np
@@ -22,11 +23,17 @@ Needs = Literal["text", "repeated random tokens"]
 TEXT: Needs = "text"
 REPEATED: Needs = "repeated random tokens"
 
+
+def N_(message: str) -> str:
+    """`message` itself, marked for the catalogue; it is looked up where it is shown."""
+    return message
+
+
 MOST = 0.5
-"""A share of the weight above this is more than all the rest together: only then is a habit on the text a role."""
+"""Above this share of the weight, a habit on the text makes a role: it gets more than everything else together."""
 CLEAR = 0.4
-"""On repeated random tokens a head that spreads its weight evenly gives one token about 1 in 100: 0.4 is far beyond
-chance, and leaves room for a head that has a second habit."""
+"""Above this share on repeated random tokens, a habit makes a role: a head that spreads its weight evenly gives one
+token about 1 %, so 0.4 is far beyond chance, and still allows for a second habit."""
 
 _MOST_PERIOD = 64
 
@@ -45,13 +52,23 @@ class Measure:
     """
 
     name: str
-    title: str
-    definition: str
+    title_message: str
+    definition_message: str
     source: str
     unit: Literal["share of weight", "bits", "tokens"]
     low: float
     high: float | None
     needs: Needs
+
+    @property
+    def title(self) -> str:
+        """Its name on screen."""
+        return _(self.title_message)
+
+    @property
+    def definition(self) -> str:
+        """What it measures, in a sentence or two."""
+        return _(self.definition_message)
 
 
 def _share(name: str, title: str, definition: str, source: str, needs: Needs) -> Measure:
@@ -61,31 +78,35 @@ def _share(name: str, title: str, definition: str, source: str, needs: Needs) ->
 MEASURES: tuple[Measure, ...] = (
     _share(
         "previous_token",
-        "Previous token",
-        "The weight that a token gives to the one right before it; mean over all tokens but the first.",
+        N_("Previous token"),
+        N_("The weight that a token gives to the token right before it; mean over all tokens but the first."),
         _VIG,
         TEXT,
     ),
     _share(
         "current_token",
-        "Current token",
-        "The weight that a token gives to itself; mean over all tokens but the first.",
+        N_("Current token"),
+        N_("The weight that a token gives to itself; mean over all tokens but the first."),
         "Clark et al. 2019, What Does BERT Look At?",
         TEXT,
     ),
     _share(
         "first_token",
-        "First token",
-        "The weight that a token gives to the first one, where heads rest that have nothing to do; mean over all "
-        "tokens but the first.",
+        N_("First token"),
+        N_(
+            "The weight that a token gives to the first token, where heads rest when they have nothing to do; mean "
+            "over all tokens but the first."
+        ),
         "Xiao et al. 2023, Efficient Streaming Language Models with Attention Sinks",
         TEXT,
     ),
     Measure(
         "entropy",
-        "Entropy",
-        "How spread out a token's weights are: 0 if it looks at one token only, one more each time the number of equal "
-        "weights doubles; mean over all tokens but the first.",
+        N_("Entropy"),
+        N_(
+            "How spread out a token's weights are: 0 if it looks at one token only, and one more each time the number "
+            "of equal weights doubles; mean over all tokens but the first."
+        ),
         _SHANNON,
         "bits",
         0.0,
@@ -94,8 +115,8 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         "effective_tokens",
-        "Effective tokens",
-        "Over how many tokens evenly spread weights would have the same entropy: 2 to the power of the entropy.",
+        N_("Effective tokens"),
+        N_("The number of equally weighted tokens that would have the same entropy: 2 to the power of the entropy."),
         _SHANNON,
         "tokens",
         1.0,
@@ -104,8 +125,8 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         "mean_distance",
-        "Mean distance",
-        "How many tokens back a token looks, averaged by its weights; mean over all tokens but the first.",
+        N_("Mean distance"),
+        N_("How many tokens back a token looks, on average by weight; mean over all tokens but the first."),
         _VIG,
         "tokens",
         0.0,
@@ -114,53 +135,62 @@ MEASURES: tuple[Measure, ...] = (
     ),
     _share(
         "duplicate_token",
-        "Duplicate token",
-        "The weight that a token gives to earlier copies of itself; mean over the tokens that have any.",
+        N_("Duplicate token"),
+        N_("The weight that a token gives to earlier copies of itself; mean over the tokens that have any."),
         _WANG,
         TEXT,
     ),
     _share(
         "induction",
-        "Induction",
-        "The weight that a token gives to what followed earlier copies of itself; mean over the tokens that have any.",
+        N_("Induction"),
+        N_(
+            "The weight that a token gives to what followed earlier copies of itself; mean over the tokens that "
+            "have any."
+        ),
         _OLSSON,
         TEXT,
     ),
     _share(
         "prefix_matching",
-        "Prefix matching",
-        "The share of all weight in the text that lies on what followed earlier copies of a token, tokens without "
-        "earlier copies included.",
+        N_("Prefix matching"),
+        N_(
+            "The share of all weight in the text that lies on what followed earlier copies of a token; tokens without "
+            "earlier copies count too."
+        ),
         f"{_DETECTOR}, induction_head",
         TEXT,
     ),
     _share(
         "previous_token_repeated",
-        "Previous token, random",
-        "The previous-token measure on random tokens that are read twice.",
+        N_("Previous token, random"),
+        N_("The previous-token measure on random tokens that are read twice."),
         _OLSSON,
         REPEATED,
     ),
     _share(
         "duplicate_token_repeated",
-        "Duplicate token, random",
-        "Random tokens are read twice: the weight that a token of the second run gives to the same one in the first.",
+        N_("Duplicate token, random"),
+        N_("Random tokens are read twice: the weight that a token of the second run gives to its copy in the first."),
         _WANG,
         REPEATED,
     ),
     _share(
         "induction_repeated",
-        "Induction, random",
-        "Random tokens are read twice: the weight that a token of the second run gives to the one that followed it in "
-        "the first.",
+        N_("Induction, random"),
+        N_(
+            "Random tokens are read twice: the weight that a token of the second run gives to the token that followed "
+            "its copy in the first."
+        ),
         _OLSSON,
         REPEATED,
     ),
     _share(
         "prefix_matching_repeated",
-        "Prefix matching, random",
-        "Random tokens are read twice: the share of all weight that lies on what followed earlier copies of a token. A "
-        "perfect induction head reaches about one half, since the first run has nothing to match.",
+        N_("Prefix matching, random"),
+        N_(
+            "Random tokens are read twice: the share of all weight that lies on what followed earlier copies of a "
+            "token. A perfect induction head reaches about one half, since the first run has nothing to match."
+        ),
         f"{_DETECTOR}, induction_head",
         REPEATED,
     ),
@@ -169,25 +199,30 @@ MEASURES: tuple[Measure, ...] = (
 
 @dataclass(frozen=True)
 class Role:
-    """A head has it if `measure` is above `threshold`; `meaning` says in a few words what such a head does."""
+    """A head has the role if `measure` exceeds `threshold`; `meaning` says in a few words what such a head does."""
 
     name: str
     measure: str
     threshold: float
-    meaning: str
+    meaning_message: str
+
+    @property
+    def meaning(self) -> str:
+        """What such a head does, as the end of a sentence."""
+        return _(self.meaning_message)
 
 
 ROLES: tuple[Role, ...] = (
-    Role("induction head", "induction_repeated", CLEAR, "looks at what followed the same token before"),
-    Role("duplicate-token head", "duplicate_token_repeated", CLEAR, "looks at the same token, earlier"),
-    Role("previous-token head", "previous_token_repeated", CLEAR, "looks at the token right before"),
-    Role("current-token head", "current_token", MOST, "looks mostly at the token itself"),
-    Role("first-token head", "first_token", MOST, "rests mostly on the first token"),
+    Role(N_("induction head"), "induction_repeated", CLEAR, N_("looks at what followed the same token before")),
+    Role(N_("duplicate-token head"), "duplicate_token_repeated", CLEAR, N_("looks at the same token, earlier")),
+    Role(N_("previous-token head"), "previous_token_repeated", CLEAR, N_("looks at the token right before")),
+    Role(N_("current-token head"), "current_token", MOST, N_("looks mostly at the token itself")),
+    Role(N_("first-token head"), "first_token", MOST, N_("rests mostly on the first token")),
 )
 
 
 def measure(name: str) -> Measure:
-    """The measure of this name.
+    """The measure called `name`.
 
     Raises:
         KeyError: there is none.
@@ -199,7 +234,7 @@ _BY_NAME = {entry.name: entry for entry in MEASURES}
 
 
 def measure_heads(trace: Trace) -> dict[str, Float[Array, "layer head"]]:
-    """Every measure that needs only the text, for every head of the trace, by its name in `MEASURES`."""
+    """Every measure of the text itself, for every head of the trace, by its name in `MEASURES`."""
     config = trace.network.config
     return _measured(trace, range(config.n_layers), range(config.n_heads))
 
@@ -224,9 +259,9 @@ def _over(total: Array, n: int) -> Array:
 
 
 def repeated_ids(network: GPT2, start_id: int | None = None, seed: int = 0) -> tuple[int, ...]:
-    """The standard test's tokens: `start_id` (if given), then a run of different random ids, then the same run again.
+    """The tokens of the standard test: `start_id` (if given), a run of different random ids, and the same run again.
 
-    The run is 64 ids long, or as long as the network's context and vocabulary allow; empty if not even two fit.
+    The run has 64 ids, or as many as the network's context and vocabulary allow; empty if not even two fit.
     """
     config = network.config
     front = () if start_id is None else (start_id,)
@@ -241,9 +276,9 @@ def repeated_ids(network: GPT2, start_id: int | None = None, seed: int = 0) -> t
 def measure_repeated(
     network: GPT2, start_id: int | None = None, seed: int = 0
 ) -> dict[str, Float[Array, "layer head"]]:
-    """Every measure that needs repeated random tokens, for every head: one pass over at most 129 tokens.
+    """Every measure on repeated random tokens, for every head: one pass over at most 129 tokens.
 
-    The same arguments give the same numbers. NaN everywhere if the network's context is too short for the test.
+    Deterministic. NaN everywhere if the network's context is too short for the test.
     """
     config = network.config
     ids = repeated_ids(network, start_id, seed)
@@ -260,7 +295,7 @@ def scores_of(measured: Mapping[str, Float[Array, "layer head"]], layer: int, he
 
 
 def roles(scores: Mapping[str, float]) -> tuple[str, ...]:
-    """The names of the roles (in `ROLES`, most telling first) that a head with these scores has; often none.
+    """The names of the roles that a head with these scores has, most significant first; often none.
 
     A score that is missing or NaN gives no role.
     """

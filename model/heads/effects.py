@@ -1,4 +1,4 @@
-"""What a change did to the patterns of the heads after it."""
+"""How a change shifts the patterns of the heads in later layers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from model.heads.comparison import pair_divergence
 from model.trace.trace import Trace
 
 MOST_ROWS = 256
-"""So many rows of each pattern are compared at most."""
+"""At most this many rows of each pattern are compared."""
 
 
 @dataclass(frozen=True)
 class PatternShift:
-    """How far a head's rows moved, as Jensen-Shannon divergence in bits (0 to 1): most in the row of `query`, and on
-    average (the first query can only read itself: it counts for the mean only where there is no other)."""
+    """How far a head's rows moved, as Jensen-Shannon divergence in bits (0 to 1): `largest` in the row of `query`, and
+    the `mean` as in `pair_divergence`."""
 
     layer: int
     head: int
@@ -27,9 +27,9 @@ class PatternShift:
 
 
 def pattern_shifts(before: Trace, after: Trace) -> list[PatternShift]:
-    """The heads of all layers after the first changed one, in the model's order; one pattern at a time is held.
+    """The shifts of all heads in the layers after the first changed one, in the model's order.
 
-    Of a long text only the rows of `compared_rows` are looked at.
+    Of a long text only the rows `compared_rows` are compared. One pattern at a time is in memory.
     """
     config, changes = after.network.config, after.changes
     if not changes:
@@ -44,16 +44,16 @@ def pattern_shifts(before: Trace, after: Trace) -> list[PatternShift]:
 
 
 def compared_rows(n_pos: int) -> Int[np.ndarray, " row"]:
-    """The queries that `pattern_shifts` looks at: all, or `MOST_ROWS` spread evenly from the first to the last."""
+    """The queries that `pattern_shifts` compares: all, or `MOST_ROWS` of them, evenly spaced from first to last."""
     return np.linspace(0, n_pos - 1, min(n_pos, MOST_ROWS)).round().astype(np.int64)
 
 
 def row_shifts(
     before: Trace, after: Trace, layer: int, head: int, queries: Int[np.ndarray, " row"] | None = None
 ) -> tuple[Float[np.ndarray, " row"], float]:
-    """How far these rows (all, by default) of a head's pattern moved, and the mean, as `pair_divergence` has them.
+    """How far these rows (by default all) of a head's pattern moved, and the mean, as in `pair_divergence`.
 
-    In a head that itself lost links, the weight that is missing from a row counts as given to no token at all.
+    In a head whose own links were cut, the weight that a row lacks counts as given to no token.
 
     Raises:
         SelectionError: there is no such layer or head.
@@ -66,6 +66,6 @@ def row_shifts(
 
 
 def _with_nothing(pattern: Float[np.ndarray, "query key"]) -> Float[np.ndarray, "query key_plus_1"]:
-    """The pattern with one more column, for what a row lacks of 1."""
+    """The pattern with one more column: how much each row falls short of 1."""
     lack = np.clip(1.0 - pattern.sum(axis=1, keepdims=True), 0.0, 1.0)
     return np.concatenate([pattern, np.where(lack < 1e-5, 0.0, lack)], axis=1)

@@ -1,4 +1,4 @@
-"""Which heads look where? What all heads give to a key, and the heads ranked by that, or by what a query gives."""
+"""Which heads look where: how much weight each gives to a key, and the heads ranked by it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from model.errors import SelectionError
 from model.network import attention
 from model.trace.trace import Trace
 
-_BLOCK = 1 << 20  # weights held at a time: 4 MB
+_BLOCK = 1 << 20  # weights in memory at a time: 4 MB
 
 
 @dataclass(frozen=True)
 class Found:
-    """A head's place in a ranking: what it is ranked by, and the key that its weight lies on."""
+    """A head in a ranking: the weight it is ranked by, and the key that receives the weight."""
 
     layer: int
     head: int
@@ -29,9 +29,9 @@ class Found:
 
 
 def mean_weights_to(trace: Trace) -> Float[np.ndarray, "layer head key"]:
-    """What every head gives to each key, 0 to 1: the mean over the queries that see it (the key's own and all later).
+    """The weight that each head gives to each key, 0 to 1: the mean over the queries that see it (its own and later).
 
-    Rows are taken in blocks; no head's (query, key) weights are ever held as a whole.
+    Computed in blocks of rows: no head's (query, key) weights are ever held as a whole.
     """
     config, n_pos = trace.network.config, trace.n_pos
     sums = torch.zeros(config.n_layers, config.n_heads, n_pos, dtype=torch.float64)
@@ -40,13 +40,13 @@ def mean_weights_to(trace: Trace) -> Float[np.ndarray, "layer head key"]:
         for start in range(0, n_pos, step):
             stop = min(start + step, n_pos)
             sums[layer, :, :stop] += _weights(trace, layer, start, stop).sum(dim=-2)
-    return (sums / torch.arange(n_pos, 0, -1)).float().numpy()  # key i is seen by n_pos - i queries
+    return (sums / torch.arange(n_pos, 0, -1)).float().numpy()  # n_pos - i queries see key i
 
 
 def strongest_key(
     weights: Float[np.ndarray, "layer head key"], *, left_out: tuple[int, ...] = ()
 ) -> tuple[Float[np.ndarray, "layer head"], Int[np.ndarray, "layer head"]]:
-    """For every head the largest weight, and the key that gets it; keys `left_out` do not count.
+    """For every head the largest weight, and the key that receives it; the keys `left_out` do not count.
 
     Raises:
         SelectionError: no key is left.
@@ -65,9 +65,9 @@ def ranked(
     most: int,
     least: float = 0.0,
 ) -> list[Found]:
-    """At most `most` heads, those with the largest weights, largest first; none whose weight is below `least`.
+    """The `most` heads with the largest weights, largest first; none with less than `least`.
 
-    Of equal ones the lower layer comes first, then the lower head.
+    Of equal weights the lower layer comes first, then the lower head.
     """
     n_heads = weights.shape[1]
     order = np.argsort(-weights, axis=None, kind="stable")[:most]
@@ -77,14 +77,14 @@ def ranked(
 
 
 def largest_of(scores: Sequence[Float[np.ndarray, "layer head"]]) -> Int[np.ndarray, "layer head"]:
-    """For every head which of several scores is its largest; NaN does not count, and -1 stands where all are NaN."""
+    """For every head the index of its largest score; NaN does not count, and -1 means that all are NaN."""
     stacked = np.stack(scores)
     best = np.where(np.isnan(stacked), -np.inf, stacked).argmax(axis=0)
     return np.where(np.isnan(stacked).all(axis=0), -1, best)
 
 
 def _weights(trace: Trace, layer: int, start: int, stop: int) -> Float[Tensor, "head query key"]:
-    """The rows `start` to `stop` of a layer's patterns, against the keys that the last of them sees."""
+    """The rows `start` to `stop` of a layer's patterns, over the keys that the last of them sees."""
     q, k = torch.tensor(trace.q[layer, :, start:stop]), torch.tensor(trace.k[layer, :, :stop])
     scores = attention.attn_scores(q, k, trace.network.config.attn_scale(layer))
     return attention.softmax(attention.apply_mask(scores))

@@ -1,6 +1,6 @@
-"""Attention sinks: heads that rest on the first token when they have nothing to do, and what the rest looks like.
+"""Attention sinks: heads that rest on the first token when they have nothing to do, and what remains without it.
 
-Xiao et al. 2023, "Efficient Streaming Language Models with Attention Sinks", describe the habit; in GPT-2 it is common.
+The habit is common in GPT-2. Source: Xiao et al. 2023, "Efficient Streaming Language Models with Attention Sinks".
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from model.heads.measures import first_token_score
 
 
 def is_sink(pattern: Float[np.ndarray, "query key"]) -> bool:
-    """Whether the first token takes most of the weight: on average more than half, the first query left out."""
+    """Whether the first token receives more than half of the weight, on average over all queries but the first."""
     return bool(first_token_score(pattern) > MOST)
 
 
 def hide_first_token(pattern: Float[np.ndarray, "query key"]) -> Float[np.ndarray, "query key"]:
-    """The weights without those on the first token, each row brought back to a sum of 1.
+    """The weights without those on the first token, each row rescaled to sum to 1.
 
-    No longer what the model used: it shows how a head divides what it does not leave on the first token. A row that has
-    no weight elsewhere (the first token's own always) stays as it is.
+    These are not the weights that the model used: they show how a head divides what it does not put on the first
+    token. A row without any other weight (such as the first token's own) stays as it is.
     """
     rest = pattern.astype(np.float64)
     rest[:, 0] = 0.0

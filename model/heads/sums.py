@@ -17,7 +17,7 @@ from model.trace.trace import Trace
 OF_CHOOSING = ("previous_token", "current_token", "first_token", "entropy", "mean_distance")
 """Sums over all queries but the first, which can only attend to itself."""
 SUMS = (*OF_CHOOSING, "duplicate_token", "induction", "all_weight")
-_BLOCK = 1 << 20  # weights held at a time: 4 MB
+_BLOCK = 1 << 20  # weights in memory at a time: 4 MB
 _LEAST = torch.finfo(torch.float32).tiny  # a smaller weight adds nothing to the entropy; avoids log(0)
 
 

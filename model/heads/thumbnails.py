@@ -1,9 +1,9 @@
-"""Every head's pattern, small: what an overview of all heads is drawn from.
+"""Every head's pattern as a thumbnail, for an overview of all heads.
 
-Up to `max_cells` tokens a thumbnail is the pattern itself. Of a longer text it has one row for each `block` of queries,
-the row of the block's last query, and a cell adds up that row's weights on `block` neighbouring keys; so each row still
-adds up to 1, and the shown weights are the model's own. All patterns at once would be most of a trace's cost (604 MB
-for 144 heads at 1024 tokens): only the shown rows are ever computed, one layer at a time.
+Up to `max_cells` tokens a thumbnail is the pattern itself. For a longer text it has one row per `block` of queries,
+that of the block's last query, and each cell sums the row's weights on `block` neighbouring keys: every row still sums
+to 1, and the weights are the model's own. All patterns at once would dominate a trace's cost (604 MB for 144 heads at
+1024 tokens), so only the rows shown are computed, one layer at a time.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from torch import Tensor
 from model.trace.trace import Trace
 
 MAX_CELLS = 64
-_BANDS = 4  # the rows of a layer are computed in as many bands, each against the keys that its last row sees
+_BANDS = 4  # a layer's rows are computed in this many bands, each over the keys that its last row sees
 
 
 @dataclass(frozen=True, eq=False)
 class Thumbnails:
-    """All heads' patterns in at most `max_cells` rows and columns; zero where every key lies after the row's query."""
+    """All heads' patterns in at most `max_cells` rows and columns; zero where all keys follow the row's query."""
 
-    weights: Float[np.ndarray, "layer head row column"]  # 0 to 1, each row adds up to 1
+    weights: Float[np.ndarray, "layer head row column"]  # 0 to 1, each row sums to 1
     queries: Int[np.ndarray, " row"]  # the position whose row is shown
-    block: int  # keys that a cell adds up, and queries of which one is shown; 1: the patterns themselves
+    block: int  # keys summed in a cell, queries represented by a row; 1: the patterns themselves
 
     @property
     def n_cells(self) -> int:
-        """Rows, and columns, of a thumbnail."""
+        """The number of rows, and of columns, of a thumbnail."""
         return len(self.queries)
 
 
@@ -40,7 +40,7 @@ def thumbnails(trace: Trace, *, max_cells: int = MAX_CELLS) -> Thumbnails:
     """Every head's pattern in at most `max_cells` x `max_cells` cells.
 
     Raises:
-        ValueError: no cell is allowed.
+        ValueError: `max_cells` is less than 1.
     """
     if max_cells < 1:
         raise ValueError(f"{max_cells} cells a side were asked for; at least one is needed")
@@ -62,13 +62,13 @@ def thumbnails(trace: Trace, *, max_cells: int = MAX_CELLS) -> Thumbnails:
 
 
 def _band(queries: Int[np.ndarray, " query"], first: int) -> tuple[slice, Float[Tensor, "query key"]]:
-    """The rows of a band, of which `first` is the first, and what masks their scores: minus infinity on later keys."""
+    """The rows of a band that starts at `first`, and their mask: minus infinity on later keys."""
     mask = np.where(np.arange(queries[-1] + 1) > queries[:, None], -np.inf, 0.0)
     return slice(first, first + len(queries)), torch.tensor(mask, dtype=torch.float32)
 
 
 def _add_up(weights: Float[Tensor, "head row key"], block: int) -> Float[Tensor, "head row column"]:
-    """Each row's weights added up over `block` keys at a time."""
+    """Each row's weights summed over `block` keys at a time."""
     if block == 1:
         return weights
     missing = -weights.shape[-1] % block
