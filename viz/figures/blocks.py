@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from viz.figures.labels import Axis
+from viz.text.catalogue import _
 
 MAX_CELLS = 256
 WHOLE_CELLS = 160
@@ -102,9 +103,9 @@ def block_note(block: tuple[int, int]) -> str:
     """What a cell of the drawing shows, in words; empty for a matrix that was not reduced."""
     if block == (1, 1):
         return ""
-    return f"each cell: the strongest value of {block[0]} × {block[1]}"
+    return _("each cell: the strongest value of {rows} × {columns}", rows=block[0], columns=block[1])
 
 
 def short_block_note(block: tuple[int, int]) -> str:
     """The same where there is little room."""
-    return "" if block == (1, 1) else f"strongest of {block[0]} × {block[1]}"
+    return "" if block == (1, 1) else _("strongest of {rows} × {columns}", rows=block[0], columns=block[1])

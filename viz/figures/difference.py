@@ -19,6 +19,7 @@ from viz.figures.matrices import MASKED_HOVER
 from viz.figures.panels import Grid, Panel
 from viz.figures.strips import FRAMED_STRIP, STRIP_HEIGHT
 from viz.figures.tiles import Traced, tile_figure
+from viz.text.catalogue import _
 from viz.text.plotly import plain
 from viz.theme import Theme
 
@@ -38,7 +39,8 @@ def patterns_side_by_side(
     """The weights (0 to 1) of several heads in one row, on one colour scale and in one order of tokens."""
     queries, keys = (token_axis(side, labels) for side in ("query", "key"))
     panels = [
-        _weights(pattern, name, "weights, 0 to 1", queries, keys) for pattern, name in zip(patterns, names, strict=True)
+        _weights(pattern, name, _("weights, 0 to 1"), queries, keys)
+        for pattern, name in zip(patterns, names, strict=True)
     ]
     return tile_figure(panels, theme=theme)
 
@@ -63,22 +65,22 @@ def pattern_difference(
     less, more = names[:: 1 if minus_first else -1]
     difference = Panel(
         b - a if minus_first else a - b,
-        "Difference",
+        _("Difference"),
         "score",
         queries,
         keys,
         note=f"{more} − {less}",
         masked=_later(len(labels)),
         masked_text="0",
-        hover=f"query %{{y}} reads key %{{x}}:<br>{plain(more)} − {plain(less)} = %{{value}}",
-        masked_hover=MASKED_HOVER,
+        hover=_("query %{{y}} reads key %{{x}}:<br>{more} − {less} = %{{value}}", more=plain(more), less=plain(less)),
+        masked_hover=_(MASKED_HOVER),
     )
     panels = [
-        _weights(a, names[0], "weights, 0 to 1", queries, keys),
-        _weights(b, names[1], "weights, 0 to 1", queries, keys),
+        _weights(a, names[0], _("weights, 0 to 1"), queries, keys),
+        _weights(b, names[1], _("weights, 0 to 1"), queries, keys),
         difference,
     ]
-    rows = Panel(distances[:, None], "Distance", "weights", queries, Axis("bits", ("",), ("",)))
+    rows = Panel(distances[:, None], _("Distance"), "weights", queries, Axis(_("bits"), ("",), ("",)))
     return tile_figure(
         panels,
         theme=theme,
@@ -96,25 +98,28 @@ def output_strips(
 
     All z share one range symmetric about 0, and all results another. A mean over heads (z is None) has a hatched z.
     """
-    d_head = next((len(z) for _, z, _ in outputs if z is not None), 1)
+    d_head = next((len(z) for _name, z, _result in outputs if z is not None), 1)
     d_model = len(outputs[0][2])
-    zs = [np.full(d_head, np.nan, np.float32) if z is None else z for _, z, _ in outputs]
-    ranges = [_largest(zs), _largest([result for _, _, result in outputs])]
+    zs = [np.full(d_head, np.nan, np.float32) if z is None else z for _name, z, _result in outputs]
+    ranges = [_largest(zs), _largest([result for _name, _z, result in outputs])]
     panels = []
-    for (name, _, result), z in zip(outputs, zs, strict=True):
-        parts = ((z, "z", "dimension of the head", d_head), (result, "result", "dimension of the stream", d_model))
+    for (name, _z, result), z in zip(outputs, zs, strict=True):
+        parts = (
+            (z, "z", _("dimension of the head"), d_head),
+            (result, "result", _("dimension of the stream"), d_model),
+        )
         for (values, what, across, size), largest in zip(parts, ranges, strict=True):
             panels.append(
                 Panel(
                     np.asarray(values)[None, :],
-                    f"{what} of {name}",
+                    _("{vector} of {head}", vector=what, head=name),
                     "score",
                     one_row(name),
                     number_axis(across, size),
                     zmin=-largest,
                     zmax=largest,
-                    hover=f"{what} of %{{y}}, dimension %{{x}}: %{{value}}",
-                    masked_hover="a mean has no z: each head's z has dimensions of its own",
+                    hover=_("{vector} of %{{y}}, dimension %{{x}}: %{{value}}", vector=what),
+                    masked_hover=_("a mean has no z: each head's z has dimensions of its own"),
                 )
             )
     framed = d_head + d_model <= FRAMED_STRIP
@@ -131,8 +136,8 @@ def _weights(pattern: Float[np.ndarray, "query key"], title: str, note: str, que
         note=note,
         masked=_later(len(queries)),
         masked_text="0",
-        hover=f"{plain(title)}: query %{{y}} reads key %{{x}}: %{{value}}",
-        masked_hover=MASKED_HOVER,
+        hover=_("{head}: query %{{y}} reads key %{{x}}: %{{value}}", head=plain(title)),
+        masked_hover=_(MASKED_HOVER),
     )
 
 
@@ -185,7 +190,8 @@ class Distances:
             y=y,
             customdata=shown,
             hovertext=[self.names[row] for row in rows],
-            hovertemplate="query %{hovertext}: Jensen-Shannon divergence %{customdata:.4~g} bits<extra></extra>",
+            hovertemplate=_("query %{hovertext}: Jensen-Shannon divergence %{customdata:.4~g} bits")
+            + "<extra></extra>",
             mode="text",
             marker={"maxdisplayed": 1},
             showlegend=False,
@@ -195,8 +201,8 @@ class Distances:
         )
         cells = Points(len(grid.tiles), "Distance", rows, self.keys[rows], shown)
         words = (
-            ("<b>Distance</b>", 14, theme.ink("score"), 10),
-            ("of each row, 0 to 1 bit", 12, theme.muted, 28),
+            (f"<b>{_('Distance')}</b>", 14, theme.ink("score"), 10),
+            (_("of each row, 0 to 1 bit"), 12, theme.muted, 28),
         )
         texts = [
             _texts([start - 1 / cell], [grid.down[1] + below / grid.row_height], [text], size, colour)

@@ -11,10 +11,10 @@ from viz.figures.chart import Chart
 from viz.figures.labels import number_axis, token_axis
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
-from viz.text.catalogue import _
+from viz.text.catalogue import N_, _
 from viz.theme import Theme
 
-MASKED_HOVER = "masked: key %{x} comes after query %{y}"
+MASKED_HOVER = N_("masked: key %{x} comes after query %{y}")
 
 
 def head_matrices(
@@ -37,11 +37,11 @@ def head_matrices(
     panels = [
         Panel(
             scores,
-            "Scores",
+            _("Scores"),
             "score",
             rows,
             keys,
-            note=f"{head}, before the mask",
+            note=_("{head}, before the mask", head=head),
             zmin=-largest,
             zmax=largest,
             hover=_("query %{y} against key %{x}: score %{value}"),
@@ -58,9 +58,9 @@ def head_matrices(
             masked=hidden,
             masked_text="−∞",
             hover=_("query %{y} against key %{x}: score %{value}"),
-            masked_hover=MASKED_HOVER,
+            masked_hover=_(MASKED_HOVER),
         ),
-        weights_panel(pattern, "Weights", labels=labels, note=_("softmax along each row"), hidden=hidden),
+        weights_panel(pattern, _("Weights"), labels=labels, note=_("softmax along each row"), hidden=hidden),
     ]
     return tile_figure(panels, theme=theme)
 
@@ -84,7 +84,7 @@ def weights_panel(
         masked=hidden,
         masked_text="0",
         hover=_("query %{y} reads key %{x}: %{value}"),
-        masked_hover=MASKED_HOVER,
+        masked_hover=_(MASKED_HOVER),
     )
 
 
@@ -102,11 +102,11 @@ def qkv_matrices(
     """
     tokens, dimensions = token_axis("token", labels), number_axis(_("dimension of the head"), q.shape[1])
     panels = [
-        Panel(values, title, scale, tokens, dimensions, hover=f"{word} of %{{y}}, dimension %{{x}}: %{{value}}")
-        for values, title, scale, word in (
-            (q, "Queries q", "query", "query"),
-            (k, "Keys k", "key", "key"),
-            (v, "Values v", "value", "value"),
+        Panel(values, title, scale, tokens, dimensions, hover=hover)
+        for values, title, scale, hover in (
+            (q, _("Queries q"), "query", _("query of %{y}, dimension %{x}: %{value}")),
+            (k, _("Keys k"), "key", _("key of %{y}, dimension %{x}: %{value}")),
+            (v, _("Values v"), "value", _("value of %{y}, dimension %{x}: %{value}")),
         )
     ]
     height = max(2.0, min(22.0, 400 / len(labels)))

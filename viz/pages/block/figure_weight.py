@@ -16,6 +16,7 @@ from viz.figures.labels import number_axis
 from viz.figures.look import base_layout
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
+from viz.text.catalogue import _
 from viz.theme import Theme
 
 MOST_CELLS = 96
@@ -34,10 +35,14 @@ def weight_matrix(parts: Sequence[tuple[str, str, Float[np.ndarray, "d_in d_out"
     d_in, d_out = parts[0][2].shape
     edge = math.ceil(max(d_in, d_out * len(parts)) / MOST_CELLS)
     squares = np.arange(0, d_in, edge), np.arange(0, d_out, edge)
-    drawn = [strongest(weights, *squares) for _, _, weights in parts]
+    drawn = [strongest(weights, *squares) for _title, _scale, weights in parts]
     largest = max(float(np.abs(values).max()) for values in drawn) or 1.0
     width = NARROW if len(parts) == 1 and is_narrow(parts[0][2]) else WIDE
-    note = f"{d_in:,} × {d_out:,}" + (f"; each cell: the strongest of {edge} × {edge}" if edge > 1 else "")
+    note = f"{d_in:,} × {d_out:,}"
+    hover = _("in %{y}, out %{x}: weight %{value}")
+    if edge > 1:
+        note = _("{shape}; each cell: the strongest of {edge} × {edge}", shape=note, edge=edge)
+        hover = _("in %{y}, out %{x}: strongest weight %{value}")
     panels = [
         Panel(
             values,
@@ -48,9 +53,9 @@ def weight_matrix(parts: Sequence[tuple[str, str, Float[np.ndarray, "d_in d_out"
             note=note,
             zmin=-largest,
             zmax=largest,
-            hover="in %{y}, out %{x}: " + ("strongest weight" if edge > 1 else "weight") + " %{value}",
+            hover=hover,
         )
-        for values, (title, scale, _) in zip(drawn, parts, strict=True)
+        for values, (title, scale, _weights) in zip(drawn, parts, strict=True)
     ]
     return tile_figure(panels, theme=theme, width=width, framed=False)
 
@@ -74,19 +79,20 @@ def gelu_curve(before: Float[np.ndarray, " d_mlp"], after: Float[np.ndarray, " d
         customdata=np.arange(len(before)),
         mode="markers",
         marker={"color": theme.roles["value"], "size": 5, "opacity": 0.55, "line": {"width": 0}},
-        hovertemplate="number %{customdata}: %{x:.4~g} becomes %{y:.4~g}<extra></extra>",
+        hovertemplate=_("number %{customdata}: %{x:.4~g} becomes %{y:.4~g}") + "<extra></extra>",
         meta={"gelu": True},
     )
     layout = base_layout(theme) | {
         "height": GELU_HEIGHT,
         "margin": {"l": 56, "r": 12, "t": 8, "b": 44, "pad": 0},
-        "xaxis": {"title": {"text": "before", "font": {"size": 12, "color": theme.muted}}, **axis},
-        "yaxis": {"title": {"text": "after", "font": {"size": 12, "color": theme.muted}}, **axis},
+        "xaxis": {"title": {"text": _("before"), "font": {"size": 12, "color": theme.muted}}, **axis},
+        "yaxis": {"title": {"text": _("after"), "font": {"size": 12, "color": theme.muted}}, **axis},
     }
 
     def table() -> Table:
         return Table(
-            ("number", "before", "after"), zip(range(len(before)), numbers(before), numbers(after), strict=True)
+            (_("number"), _("before"), _("after")),
+            zip(range(len(before)), numbers(before), numbers(after), strict=True),
         )
 
     return Chart(go.Figure([trace], layout), table, 300)

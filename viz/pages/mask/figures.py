@@ -13,7 +13,7 @@ from viz.figures.data import Table
 from viz.figures.frames import frame
 from viz.figures.labels import hover_name, position_label, shorten, text_width, tick_indices, token_axis
 from viz.figures.look import CLEAR, base_layout
-from viz.figures.matrices import MASKED_HOVER, weights_panel
+from viz.figures.matrices import weights_panel
 from viz.figures.panels import Panel
 from viz.figures.tiles import tile_figure
 from viz.text.catalogue import _
@@ -73,10 +73,10 @@ def mask_matrices(
             np.where(hidden, np.nan, steps.masked),
             "3 Masked",
             "score",
-            note=f"later keys become {masked_text}",
+            note=_("later keys become {score}", score=masked_text),
             masked=hidden,
             masked_text=masked_text,
-            masked_hover=f"{MASKED_HOVER}, its score becomes {masked_text}",
+            masked_hover=_("masked: key %{{x}} comes after query %{{y}}, its score becomes {score}", score=masked_text),
             **shared,
             **limits,
         ),
