@@ -54,7 +54,7 @@ def test_iterations_by_keys_writing_stopping_and_taking_over(page: Page, server:
 
     wait_idle(page)
     write_240(page)
-    page.get_by_role("button", name="Stop").click()
+    page.locator(".st-key-gen_stop button").click()
     expect(page.get_by_role("button", name="Write 1 token")).to_be_visible()
     wait_idle(page)
     count = tokens(page).count()

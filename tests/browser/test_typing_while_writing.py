@@ -36,7 +36,7 @@ def test_typing_while_the_model_writes_and_letting_it_end(page: Page, server: Ca
     page.goto(f"{server().url}/?{urlencode({'text': TEXT, 'way': 'sampled', 'seed': '6'})}")
     page.get_by_role("link", name="One token at a time").click()
     box = page.get_by_role("textbox", name="Your text")
-    write, stop = page.get_by_role("button", name="Write 60"), page.get_by_role("button", name="Stop")
+    write, stop = page.get_by_role("button", name="Write 60"), page.locator(".st-key-gen_stop button")
     n_tokens = page.get_by_label("Tokens to write")
     expect(n_tokens).to_be_visible()
     wait_idle(page)
