@@ -22,14 +22,7 @@ N_REDUCED = 256 + len(PIECES) + 1  # with the start token
 
 def make_config(**changes: Any) -> GPT2Config:
     """A GPT-2 of two layers and three heads, whose vocabulary `write_vocabulary` names."""
-    sizes: dict[str, Any] = {
-        "n_layers": 2,
-        "n_heads": 3,
-        "d_model": 30,
-        "n_ctx": 32,
-        "d_vocab": N_REDUCED,
-        "d_mlp": 70,
-    }
+    sizes: dict[str, Any] = {"n_layers": 2, "n_heads": 3, "d_model": 30, "n_ctx": 32, "d_vocab": N_REDUCED, "d_mlp": 70}
     return GPT2Config(**{**sizes, **changes})
 
 
@@ -74,12 +67,7 @@ def weights_of(network: GPT2) -> dict[str, Tensor]:
 
 
 def write_checkpoint(
-    folder: Path,
-    network: GPT2,
-    *,
-    weights: dict[str, Tensor] | None = None,
-    vocabulary: bool = True,
-    **changes: Any,
+    folder: Path, network: GPT2, *, weights: dict[str, Tensor] | None = None, vocabulary: bool = True, **changes: Any
 ) -> Path:
     """Write `network` as a checkpoint folder; `weights` replace its own, `changes` go into config.json."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -249,13 +249,7 @@ def _(trace: Trace) -> None:
 @checks(mask.mask_matrices)
 def _(trace: Trace) -> None:
     steps = masking.mask_steps(trace.attn_scores(LAYER, HEAD, scaled=False), trace.network.config.attn_scale(LAYER))
-    chart = mask.mask_matrices(
-        steps,
-        labels=LABELS,
-        notes=("", ""),
-        masked_text="−∞",
-        theme=LIGHT,
-    )
+    chart = mask.mask_matrices(steps, labels=LABELS, notes=("", ""), masked_text="−∞", theme=LIGHT)
     same(values_of(chart, 0), trace.attn_scores(LAYER, HEAD, scaled=False))
     same(values_of(chart, 1), trace.attn_scores(LAYER, HEAD))
     same(values_of(chart, 2), hidden_as_nan(trace.attn_scores(LAYER, HEAD)))

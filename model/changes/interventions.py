@@ -136,10 +136,7 @@ class Changes:
                     "There is no {change} to change: the model has layers 0 to {last_layer} with heads 0 to "
                     "{last_head}, the text has positions 0 to {last_pos}, and no query reads a later key."
                 ).format(
-                    change=missing[0],
-                    last_layer=config.n_layers - 1,
-                    last_head=config.n_heads - 1,
-                    last_pos=n_pos - 1,
+                    change=missing[0], last_layer=config.n_layers - 1, last_head=config.n_heads - 1, last_pos=n_pos - 1
                 )
             )
 

@@ -66,11 +66,7 @@ def head_projections(network: GPT2, layer: int, head: int) -> HeadProjections:
     return HeadProjections(
         *(
             HeadProjection(weight(layer, head).detach().numpy(), bias(layer, head).detach().numpy())
-            for weight, bias in (
-                (network.w_q, network.b_q),
-                (network.w_k, network.b_k),
-                (network.w_v, network.b_v),
-            )
+            for weight, bias in ((network.w_q, network.b_q), (network.w_k, network.b_k), (network.w_v, network.b_v))
         )
     )
 

@@ -67,11 +67,7 @@ def align(a: Sequence[int], b: Sequence[int]) -> Alignment:
     start = _run(x[:shortest] == y[:shortest])
     end = _run(x[::-1][: shortest - start] == y[::-1][: shortest - start])
     inner = [(start + i, start + j) for i, j in _common(x[start : len(x) - end], y[start : len(y) - end])]
-    pairs = [
-        *((i, i) for i in range(start)),
-        *inner,
-        *((len(x) - i, len(y) - i) for i in range(end, 0, -1)),
-    ]
+    pairs = [*((i, i) for i in range(start)), *inner, *((len(x) - i, len(y) - i) for i in range(end, 0, -1))]
     places = np.asarray(pairs, np.int64).reshape(-1, 2)
     return Alignment(places[:, 0], places[:, 1], len(x), len(y))
 

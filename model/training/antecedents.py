@@ -42,10 +42,7 @@ def margins(model: GPT2, tokenizer: Tokenizer, example: CoreferenceExample) -> N
 
 
 def coreference(
-    model: GPT2,
-    tokenizer: Tokenizer,
-    choosing: Sequence[CoreferenceExample],
-    scoring: Sequence[CoreferenceExample],
+    model: GPT2, tokenizer: Tokenizer, choosing: Sequence[CoreferenceExample], scoring: Sequence[CoreferenceExample]
 ) -> CoreferenceScore:
     """Choose the head with the most successes on `choosing`, then count its successes on `scoring`."""
     chosen_on = {example.text for example in choosing}

@@ -269,12 +269,5 @@ def crowd(rng: random.Random, words: Lexicon, split: Split) -> str:
     group, role = rng.choice(words.groups), rng.choice(words.roles)
     p = PRONOUNS["he" if x in words.male else "she"][0]
     return rng.choice(share(_CROWDS, split, 5)).format(
-        g=group.noun,
-        d=rng.choice(group.deeds),
-        r=role.noun,
-        ar=a(role.noun),
-        e=rng.choice(role.deeds),
-        p=p,
-        N=x,
-        M=y,
+        g=group.noun, d=rng.choice(group.deeds), r=role.noun, ar=a(role.noun), e=rng.choice(role.deeds), p=p, N=x, M=y
     )

@@ -13,13 +13,7 @@ _component = build("sentence_box", "box.js")
 
 
 def sentence_box(
-    text: str,
-    *,
-    revision: int,
-    max_characters: int,
-    key: str,
-    on_change: Callable[[], Any],
-    label: str,
+    text: str, *, revision: int, max_characters: int, key: str, on_change: Callable[[], Any], label: str
 ) -> None:
     """Show `text` for editing. After a short pause in typing `on_change` is called; it reads `typed_text(key)`.
 

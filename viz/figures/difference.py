@@ -30,11 +30,7 @@ _SHOWN_ONLY: dict[str, Any] = {"hoverinfo": "skip", "showlegend": False, "clipon
 
 
 def patterns_side_by_side(
-    patterns: Sequence[Float[np.ndarray, "query key"]],
-    *,
-    names: Sequence[str],
-    labels: Sequence[str],
-    theme: Theme,
+    patterns: Sequence[Float[np.ndarray, "query key"]], *, names: Sequence[str], labels: Sequence[str], theme: Theme
 ) -> Chart:
     """The weights (0 to 1) of several heads in one row, on one colour scale and in one order of tokens."""
     queries, keys = (token_axis(side, labels) for side in ("query", "key"))
@@ -90,9 +86,7 @@ def pattern_difference(
 
 
 def output_strips(
-    outputs: Sequence[tuple[str, Float[np.ndarray, " d_head"] | None, Float[np.ndarray, " d_model"]]],
-    *,
-    theme: Theme,
+    outputs: Sequence[tuple[str, Float[np.ndarray, " d_head"] | None, Float[np.ndarray, " d_model"]]], *, theme: Theme
 ) -> Chart:
     """What heads `(name, z, result)` hand on at one position, a head a row: z, and what it adds to the stream.
 

@@ -39,13 +39,7 @@ def vector_strips(
         for title, role, values in vectors
     ]
     return tile_figure(
-        panels,
-        theme=theme,
-        columns=1,
-        width=width,
-        cell_height=STRIP_HEIGHT,
-        compact=True,
-        framed=framed,
+        panels, theme=theme, columns=1, width=width, cell_height=STRIP_HEIGHT, compact=True, framed=framed
     )
 
 

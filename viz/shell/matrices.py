@@ -70,10 +70,7 @@ def matrices(
     above = st.container()  # always there, so that part and whole stand in the same place on the page
     if near is not None:
         above.button(
-            _("Back to the whole matrices"),
-            key=f"{key}_whole",
-            icon=":material/zoom_out_map:",
-            on_click=around.drop,
+            _("Back to the whole matrices"), key=f"{key}_whole", icon=":material/zoom_out_map:", on_click=around.drop
         )
     chart(
         part.chart,

@@ -25,10 +25,7 @@ with st.container(key="warnings"):
         st.warning(as_text(text))
 figure = go.Figure(
     go.Scatter(
-        x=[0] * len(TEXTS),
-        y=list(range(len(TEXTS))),
-        mode="text",
-        texttemplate=[plain(text) for text in TEXTS],
+        x=[0] * len(TEXTS), y=list(range(len(TEXTS))), mode="text", texttemplate=[plain(text) for text in TEXTS]
     ),
     {"height": HEIGHT * len(TEXTS)},
 )

@@ -52,11 +52,7 @@ def test_the_articles_printed_counts_add_up_to_its_total() -> None:
 def test_the_articles_total_is_short_by_two_things_and_nothing_else() -> None:
     table = gpt2_small_table()
     gaps = {gap.row.name: (gap.printed, gap.row.count, gap.missing) for gap in article_gaps(table)}
-    assert gaps == {
-        "mlp.c_fc.bias": (768, 3_072, 27_648),
-        "ln_f.weight": (0, 768, 768),
-        "ln_f.bias": (0, 768, 768),
-    }
+    assert gaps == {"mlp.c_fc.bias": (768, 3_072, 27_648), "ln_f.weight": (0, 768, 768), "ln_f.bias": (0, 768, 768)}
     assert ARTICLE_TOTAL + sum(missing for _, _, missing in gaps.values()) == table.total
 
 

@@ -7,12 +7,7 @@ import pytest
 
 from model.errors import SelectionError
 from model.steps.checks import largest_difference
-from model.steps.three_steps import (
-    head_projections,
-    score,
-    sum_values,
-    unmasked_z,
-)
+from model.steps.three_steps import head_projections, score, sum_values, unmasked_z
 from model.trace.trace import Trace, run_trace
 from tests.models import make_config, random_network
 

@@ -75,14 +75,7 @@ def test_words_hold_all_tokens_once_in_order(gpt2, text, cut):
 
 
 def test_a_pattern_word_by_word():
-    pattern = np.array(
-        [
-            [1.0, 0.0, 0.0, 0.0],
-            [0.5, 0.5, 0.0, 0.0],
-            [0.2, 0.3, 0.5, 0.0],
-            [0.1, 0.1, 0.2, 0.6],
-        ]
-    )
+    pattern = np.array([[1.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0], [0.2, 0.3, 0.5, 0.0], [0.1, 0.1, 0.2, 0.6]])
     grouped = group_pattern(pattern, Words((0, 1, 3), 4))
     # From the word of tokens 1 and 2: the mean of (0.5, 0.2) to word 0, of (0.5, 0.8) to itself.
     np.testing.assert_allclose(grouped, [[1, 0, 0], [0.35, 0.65, 0], [0.1, 0.3, 0.6]])

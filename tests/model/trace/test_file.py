@@ -15,16 +15,7 @@ from model.changes.interventions import Changes, Off
 from model.errors import SelectionError
 from model.network.gpt2 import GPT2
 from model.text.tokenizer import Tokenizer
-from model.trace.file import (
-    AXES,
-    PARTS,
-    TraceFileError,
-    contents_of,
-    megabytes,
-    read_trace,
-    save_trace,
-    write_trace,
-)
+from model.trace.file import AXES, PARTS, TraceFileError, contents_of, megabytes, read_trace, save_trace, write_trace
 from model.trace.trace import Trace, run_trace
 from tests.models import write_checkpoint
 

@@ -7,12 +7,7 @@ import pytest
 
 from tests.viz.figures.samples import cells, head, hover_text, range_of, values_of
 from viz.figures.chart import Cell
-from viz.figures.difference import (
-    DISTANCE_WIDTH,
-    output_strips,
-    pattern_difference,
-    patterns_side_by_side,
-)
+from viz.figures.difference import DISTANCE_WIDTH, output_strips, pattern_difference, patterns_side_by_side
 from viz.figures.labels import text_width
 from viz.figures.zoom import zoomed
 from viz.theme import DARK, LIGHT

@@ -4,15 +4,7 @@ import itertools
 
 import pytest
 
-from viz.figures.labels import (
-    number_axis,
-    part_of,
-    position_label,
-    shorten,
-    text_width,
-    tick_indices,
-    token_axis,
-)
+from viz.figures.labels import number_axis, part_of, position_label, shorten, text_width, tick_indices, token_axis
 
 
 def test_long_labels_end_in_an_ellipsis():

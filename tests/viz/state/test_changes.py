@@ -37,11 +37,7 @@ def test_from_a_link_come_the_same_changes(off, cuts, renormalise):
 @pytest.mark.parametrize(
     ("params", "kept", "notice"),
     [
-        (
-            {"off": "L0H1:zero,xx"},
-            Changes((Off(0, 1, "zero"),)),
-            "switched-off heads: 1 of 2, not written like",
-        ),
+        ({"off": "L0H1:zero,xx"}, Changes((Off(0, 1, "zero"),)), "switched-off heads: 1 of 2, not written like"),
         ({"off": ""}, NO_CHANGES, "1 of 1, not written like L0H1:zero"),
         ({"off": "L0H1:half"}, NO_CHANGES, "1 of 1"),
         ({"off": "l0h1:zero\n"}, NO_CHANGES, "1 of 1"),

@@ -53,13 +53,7 @@ def table_of(scene: Scene) -> SumTable:
 
 
 def _strips(
-    scene: Scene,
-    strips: list[Strip],
-    *,
-    key: str,
-    alt: str,
-    shared: bool = False,
-    mark: tuple[int, int] | None = None,
+    scene: Scene, strips: list[Strip], *, key: str, alt: str, shared: bool = False, mark: tuple[int, int] | None = None
 ) -> Vectors:
     figure = block_strips(strips, theme=theme(), per_cell=scene.per_cell, shared=shared, mark=mark)
     chart(figure, key=key, alt=alt)

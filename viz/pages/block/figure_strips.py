@@ -106,8 +106,7 @@ def _blocks_told(starts: Int[np.ndarray, " cell_plus_1"]) -> list[str]:
 
 
 def _table(
-    strips: Sequence[Strip],
-    cells: Sequence[tuple[Float[np.ndarray, " cell"], Int[np.ndarray, " cell_plus_1"]]],
+    strips: Sequence[Strip], cells: Sequence[tuple[Float[np.ndarray, " cell"], Int[np.ndarray, " cell_plus_1"]]]
 ) -> Table:
     """Every drawn number with the first and the last number of its vector that it stands for."""
     rows = (
@@ -118,12 +117,7 @@ def _table(
     return Table(("vector", "from", "to", "value"), rows)
 
 
-def head_rows(
-    parts: Sequence[tuple[str, str, Float[np.ndarray, "head d_head"]]],
-    *,
-    head: int,
-    theme: Theme,
-) -> Chart:
+def head_rows(parts: Sequence[tuple[str, str, Float[np.ndarray, "head d_head"]]], *, head: int, theme: Theme) -> Chart:
     """Long vectors `(title, scale, values)` cut into heads, a head a row, side by side; `head` is outlined."""
     panels = [
         Panel(

@@ -28,10 +28,7 @@ N_RANKED = 10
 MOVED_MOST = (-1, -1)  # in place of a head
 SHIFTS = Kept[list[PatternShift]]("change_shifts")
 RANKED_BY = choice("change_rank_by", "rank", ("largest", "mean"))
-SETTINGS = (
-    RANKED_BY,
-    head("change_wanted", "later", MOVED_MOST),
-)
+SETTINGS = (RANKED_BY, head("change_wanted", "later", MOVED_MOST))
 
 
 def later_section(view: View, changes: Changes, after: Trace) -> None:
@@ -60,11 +57,7 @@ def later_section(view: View, changes: Changes, after: Trace) -> None:
         rows, mean = row_shifts(view.trace, after, *chosen)
         st.markdown(_moved_in_words(view, chosen, rows, mean, changes))
         if len(view.tokens) > MOST_ROWS:
-            remark(
-                "Ranked by {rows} of the {n:,} rows, spread evenly.",
-                rows=MOST_ROWS,
-                n=len(view.tokens),
-            )
+            remark("Ranked by {rows} of the {n:,} rows, spread evenly.", rows=MOST_ROWS, n=len(view.tokens))
     with right:
         _ranking(view, ranked[:N_RANKED], chosen, by, changes)
     _matrices(view, after, chosen, rows)
@@ -124,13 +117,7 @@ def _matrices(view: View, after: Trace, head: Head, rows: np.ndarray) -> None:
 
     alt = _("Weights of {name} before and after the change, and their difference", name=name)
     matrices(
-        figure,
-        key="change_matrices",
-        alt=alt,
-        heads=[head],
-        text=view.revision,
-        labels=view.labels,
-        shares=shares,
+        figure, key="change_matrices", alt=alt, heads=[head], text=view.revision, labels=view.labels, shares=shares
     )
 
 

@@ -113,15 +113,7 @@ def pair_section(
         weights = zip(patterns, names, strict=True)
         return ", ".join(f"{float(pattern[cell.row, cell.column]):.3g} in {name}" for pattern, name in weights)
 
-    drawn = matrices(
-        figure,
-        key=MATRICES,
-        alt=alt,
-        heads=heads,
-        text=view.revision,
-        labels=view.labels,
-        shares=shares,
-    )
+    drawn = matrices(figure, key=MATRICES, alt=alt, heads=heads, text=view.revision, labels=view.labels, shares=shares)
     st.caption(divergence_note())
     return drawn.rows
 

@@ -35,11 +35,7 @@ def sheet_cells(n_heads: int, *, most: int) -> int:
 
 
 def thumbnail_sheet(
-    weights: Float[np.ndarray, "layer head row column"],
-    *,
-    queries: Int[np.ndarray, " row"],
-    block: int,
-    theme: Theme,
+    weights: Float[np.ndarray, "layer head row column"], *, queries: Int[np.ndarray, " row"], block: int, theme: Theme
 ) -> Chart:
     """Every head's thumbnail, layers down and heads across, as tiles of one heatmap trace; made to be saved.
 
@@ -58,13 +54,7 @@ def thumbnail_sheet(
     size = max(_LEAST, min(_LARGEST, (_SHEET_WIDTH - _LEFT - _RIGHT) / n_heads * side / pitch)) / side
     centres = [(side - 1) / 2 + i * pitch for i in range(max(n_layers, n_heads))]
     cells = go.Heatmap(
-        z=z,
-        colorscale=_stops(theme),
-        zmin=0,
-        zmax=255,
-        showscale=False,
-        hoverinfo="skip",
-        meta={"sheet": True},
+        z=z, colorscale=_stops(theme), zmin=0, zmax=255, showscale=False, hoverinfo="skip", meta={"sheet": True}
     )
     heads = [(layer, head) for layer in range(n_layers) for head in range(n_heads)]
     names = go.Scatter(
@@ -83,12 +73,7 @@ def thumbnail_sheet(
             "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "pad": 0},
             "hoverdistance": -1,  # the nearest head, however far its centre is
             "xaxis": _axis("head", centres[:n_heads], "H", theme)
-            | {
-                "range": [-0.5, z.shape[1] - 0.5],
-                "side": "top",
-                "constrain": "domain",
-                "constraintoward": "left",
-            },
+            | {"range": [-0.5, z.shape[1] - 0.5], "side": "top", "constrain": "domain", "constraintoward": "left"},
             "yaxis": _axis("layer", centres[:n_layers], "L", theme)
             | {"range": [z.shape[0] - 0.5, -0.5], "scaleanchor": "x", "constrain": "domain", "constraintoward": "top"},
         }
@@ -102,13 +87,7 @@ def thumbnail_sheet(
 
 
 def measure_heatmap(
-    values: Float[np.ndarray, "layer head"],
-    *,
-    title: str,
-    note: str,
-    high: float,
-    theme: Theme,
-    low: float = 0.0,
+    values: Float[np.ndarray, "layer head"], *, title: str, note: str, high: float, theme: Theme, low: float = 0.0
 ) -> Chart:
     """One number a head, layers down and heads across, on a scale from `low` to `high`; undefined (NaN) ones hatched.
 

@@ -24,11 +24,7 @@ MOST = 10
 LEAST = 0.01  # of all weight; a head that gives less does not look there
 _KEY, _OTHERS, _LIST = "heads_key", "heads_others", "heads_found"
 _WAY = choice("heads_way", "find", ("both", "from", "to"))
-SETTINGS = (
-    _WAY,
-    position(_KEY, "to"),
-    switch(_OTHERS, "others"),
-)
+SETTINGS = (_WAY, position(_KEY, "to"), switch(_OTHERS, "others"))
 
 Show = Callable[[int, int], None]
 

@@ -82,10 +82,7 @@ def other_contributions(parts: DirectLogits, *, theme: Theme) -> Chart:
     low, high = min(0.0, float(wide.min()), float(biases.min())), max(0.0, float(wide.max()), float(biases.max()))
     span = (high - low) or 1.0
     below = legend(
-        [
-            (value, "■", _("embeddings, MLPs, last bias")),
-            (theme.compare, "▦", _("attention bias (belongs to no head)")),
-        ]
+        [(value, "■", _("embeddings, MLPs, last bias")), (theme.compare, "▦", _("attention bias (belongs to no head)"))]
     )
     layout = base_layout(theme, zooms=True) | {
         "height": 300,

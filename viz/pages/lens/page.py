@@ -29,10 +29,7 @@ from viz.text.numbers import difference_text
 N_GUESSES, N_OFFERED, N_NAMED = 5, 40, 3
 TOP_GUESS = -1  # in place of a token's id: whichever token the model holds most likely
 LESS = choice("lens_shown", "less", ("nothing", "average"))
-SETTINGS = (
-    token_id("lens_wanted", "token", TOP_GUESS),
-    LESS,
-)
+SETTINGS = (token_id("lens_wanted", "token", TOP_GUESS), LESS)
 
 
 @st.fragment
@@ -78,12 +75,7 @@ def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> Non
         )
         for row, (name, order) in enumerate(zip(names, orders.tolist(), strict=True))
     ]
-    figure = lens_table(
-        rows,
-        final=label,
-        position=hover_name(query, view.labels[query]),
-        theme=theme(),
-    )
+    figure = lens_table(rows, final=label, position=hover_name(query, view.labels[query]), theme=theme())
     st.subheader(_("The guess after every layer"), anchor=False)
     chart(
         figure,

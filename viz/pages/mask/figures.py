@@ -160,9 +160,7 @@ def _area(outline: tuple[list[float], list[float]], colour: str, name: str, hatc
     """A filled outline; `name` says in its meta what it stands for."""
     options: dict[str, Any] = {"fillcolor": colour}
     if hatch:
-        options = {
-            "fillpattern": {"shape": "/", "size": 6, "solidity": 0.1, "fgcolor": hatch, "bgcolor": colour},
-        }
+        options = {"fillpattern": {"shape": "/", "size": 6, "solidity": 0.1, "fgcolor": hatch, "bgcolor": colour}}
     return go.Scatter(
         x=np.array(outline[0], np.float32),
         y=np.array(outline[1], np.float32),

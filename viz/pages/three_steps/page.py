@@ -7,14 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from model.steps.checks import largest_difference
-from model.steps.three_steps import (
-    Scoring,
-    Summing,
-    head_projections,
-    score,
-    sum_values,
-    unmasked_z,
-)
+from model.steps.three_steps import Scoring, Summing, head_projections, score, sum_values, unmasked_z
 from viz.figures.bars import token_bars
 from viz.figures.labels import shorten
 from viz.pages.three_steps.figure_map import shown_paths, steps_map

@@ -129,10 +129,7 @@ def bars(final, kept=None, tempered=None, own=None, **options):
         *rest,
     )
     return next_token_bars(
-        short,
-        labels=[f"·{i}" for i in range(len(final))],
-        logits=np.arange(len(final), dtype=float),
-        **settings,
+        short, labels=[f"·{i}" for i in range(len(final))], logits=np.arange(len(final), dtype=float), **settings
     )
 
 

@@ -19,12 +19,7 @@ def table(theme=LIGHT):
         LensRow("embeddings", ["·a", "·b"], SHARES[0].tolist(), 1, 0.2, 2, 1.5),
         LensRow("layer 0 = output", ["·b", "<i>"], SHARES[1].tolist(), 0, 0.9, 1, 0.25),
     ]
-    return lens_table(
-        rows,
-        final="·b",
-        position='2 "·it"',
-        theme=theme,
-    )
+    return lens_table(rows, final="·b", position='2 "·it"', theme=theme)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])

@@ -102,12 +102,7 @@ def test_the_stack_has_every_size_and_the_chosen_block_open() -> None:
     words = texts(stack_diagram(shapes(), n_layers=12, layer=4, theme=LIGHT))
     for size in ("768 × 2,304", "768 × 768", "768 × 3,072", "3,072 × 768", "50,257 × 768", "1,024 × 768"):
         assert size in words
-    assert {word for word in words if "block" in word} == {
-        "block 0",
-        "<b>block 4</b>",
-        "block 11",
-        "<b>12 blocks</b>",
-    }
+    assert {word for word in words if "block" in word} == {"block 0", "<b>block 4</b>", "block 11", "<b>12 blocks</b>"}
     assert {"⋮  3 more", "⋮  6 more"} <= set(words)
     assert any("wte</b> again" in word for word in words)
 
