@@ -1,8 +1,8 @@
-"""How fast the app answers in a real browser, and how much it sends: key presses, head changes, first pages.
+"""How fast the app responds in a real browser, and how much it sends: key presses, head changes, first pages.
 
     .venv/bin/python -m bench.browser [--out bench/browser.json] [--quick] [--pages PAGE …] [--model FOLDER]
 
-A random model of GPT-2 small's shape is served (or the one in FOLDER). Times run from the key press or click to the
+Serves a random model of GPT-2 small's shape, or the one in FOLDER. Times run from the key press or click to the
 second frame after the last change of a strip or chart; bytes are what the server sent for it, the program itself left
 out. Writes JSON; needs requirements-dev.txt and a Chromium.
 """
@@ -24,25 +24,17 @@ from urllib.parse import urlencode, urlsplit
 
 from playwright.sync_api import Browser, sync_playwright
 
+from bench import models
 from model.files.library import FOLDERS_VARIABLE
 from tests.browser.harness import CHROMIUM_ARGS, ROOT, Server, find_chromium, wait_idle
 
 SENTENCE = "A robot must obey the orders given it by human beings except where such orders would conflict"
 PAGES = (
-    "Attention",
-    "Three steps",
-    "Mask",
-    "One token at a time",
-    "Inside a block",
-    "Compare heads",
-    "All heads",
-    "Change heads",
-    "Logit lens",
-    "Weights",
+    *("Attention", "Three steps", "Mask", "One token at a time", "Inside a block"),
+    *("Compare heads", "All heads", "Change heads", "Logit lens", "Weights"),
 )
 MODEL = "gpt2-shape"
 LONG, SHORT = 1024, 32
-MOST_BYTES = 1_500_000
 
 # Notes when a chart last changed, in the page or in a component's shadow root, and when the grid of all heads did;
 # finds the strip.
@@ -94,17 +86,16 @@ _CHOOSE_HEAD = """head => {
 
 @dataclass
 class Taken:
-    """What the interactions of one kind took on one page."""
+    """Times and bytes of one kind of interaction on one page."""
 
     milliseconds: list[float] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
-        """Median, 95th percentile and the most bytes; nothing of what never happened."""
-        times: dict[str, Any] = {}
-        if self.milliseconds:
-            times = {"p50_ms": round(statistics.median(self.milliseconds)), "p95_ms": round(p95(self.milliseconds))}
-        return times | {"n": len(self.milliseconds), "bytes": max(self.sent, default=0)}
+        """Median, 95th percentile and the most bytes; no times where nothing was timed."""
+        taken = self.milliseconds
+        times = {"p50_ms": round(statistics.median(taken)), "p95_ms": round(p95(taken))} if taken else {}
+        return times | {"n": len(taken), "bytes": max(self.sent, default=0)}
 
 
 class Tab:
@@ -154,46 +145,25 @@ def p95(values: list[float]) -> float:
     return ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))]
 
 
-def write_model(folder: Path) -> None:
-    """A random model of GPT-2 small's shape in `folder`."""
-    import torch
-    from safetensors.torch import save_file
-
-    from model.network.gpt2 import GPT2
-    from model.network.parameters import GPT2_SMALL
-
-    torch.manual_seed(0)
-    network = GPT2(GPT2_SMALL)
-    weights = {name: torch.randn(parameter.shape) * 0.04 for name, parameter in network.named_parameters()}
-    for name in weights:
-        if ".ln_" in name or name.startswith("ln_f"):
-            weights[name] = (
-                torch.ones_like(weights[name]) if name.endswith("weight") else torch.zeros_like(weights[name])
-            )
-    folder.mkdir(parents=True)
-    (folder / "config.json").write_text(json.dumps(GPT2_SMALL.to_hugging_face()))
-    save_file(weights, folder / "model.safetensors")
-
-
 def text_of(n_tokens: int) -> str:
-    """A text of so many tokens (each of its words is one)."""
+    """A text of `n_tokens` tokens, one for each word."""
     words = SENTENCE.split()
     return " ".join(words[i % len(words)] for i in range(n_tokens))
 
 
 def link(server: Server, model: str, n_tokens: int) -> str:
-    """The address of a view of a text of so many tokens, its middle one chosen."""
+    """The address of a view of a text of `n_tokens` tokens, with the middle one chosen."""
     params = {"model": model, "text": text_of(n_tokens), "query": str(n_tokens // 2), "layer": "1", "head": "0"}
     return f"{server.url}/?{urlencode(params)}"
 
 
 def first_pages(browser: Browser, folder: Path, times: int) -> dict[str, float]:
     """Seconds to the first text and to the last chart: right after the server's start, and in a new tab later."""
-    text, first, tab = list[float](), list[float](), list[float]()
+    text, first, new = list[float](), list[float](), list[float]()
     for turn in range(times):
         server = Server("app.py", folder / f"first{turn}.txt")
         try:
-            for kept in (first, tab):
+            for kept in (first, new):
                 one = Tab(browser)
                 start = time.perf_counter()
                 one.page.goto(server.url, wait_until="commit")
@@ -207,11 +177,8 @@ def first_pages(browser: Browser, folder: Path, times: int) -> dict[str, float]:
                 one.page.close()
         finally:
             server.stop()
-    return {
-        "first_text_s": round(statistics.median(text), 2),
-        "first_page_s": round(statistics.median(first), 2),
-        "new_tab_s": round(statistics.median(tab), 2),
-    }
+    seconds = {"first_text_s": text, "first_page_s": first, "new_tab_s": new}
+    return {name: round(statistics.median(values), 2) for name, values in seconds.items()}
 
 
 def visit(tab: Tab, title: str, steps: int, heads: int) -> dict[str, Any]:
@@ -241,7 +208,7 @@ def visit(tab: Tab, title: str, steps: int, heads: int) -> dict[str, Any]:
 def measure(
     browser: Browser, address: str, titles: Sequence[str], n_tokens: int, steps: int, heads: int
 ) -> dict[str, Any]:
-    """These pages with a text of so many tokens, which `address` links to."""
+    """Measure these pages with the text of `n_tokens` tokens that `address` links to."""
     tab = Tab(browser)
     tab.open(address)
     tab.page.wait_for_function("window.strip()?.querySelector('.cell')")
@@ -259,7 +226,7 @@ def measure(
 
 
 def overview(browser: Browser, address: str, times: int) -> dict[str, int]:
-    """The page of all heads opened again and again: until its grid is painted, and until its tables are, too."""
+    """Open the page of all heads repeatedly: time until its grid is painted, and until its tables are."""
     tab = Tab(browser)
     tab.open(address)
     grid, whole = list[float](), list[float]()
@@ -291,13 +258,12 @@ def headline(short: dict[str, Any], long: dict[str, Any]) -> dict[str, Any]:
         found = [page[kind][what] for page in pages.values() for kind in kinds if what in page[kind]]
         return max(found, default=None)
 
+    def strip(pages: dict[str, Any]) -> int | None:
+        return max((page["strip_p95_ms"] for page in pages.values() if "strip_p95_ms" in page), default=None)
+
     return {
-        "key_to_strip_p95_ms": max(
-            (page["strip_p95_ms"] for page in short.values() if "strip_p95_ms" in page), default=None
-        ),
-        "key_to_strip_p95_ms_1024": max(
-            (page["strip_p95_ms"] for page in long.values() if "strip_p95_ms" in page), default=None
-        ),
+        "key_to_strip_p95_ms": strip(short),
+        "key_to_strip_p95_ms_1024": strip(long),
         "key_to_charts_p95_ms_32": worst(short, "step", "head"),
         "key_to_charts_p95_ms_1024": worst(long, "step", "head"),
         "most_bytes_1024": worst(long, "open", "step", "head", what="bytes"),
@@ -309,7 +275,7 @@ def run(model: Path | None, quick: bool, pages: list[str] | None = None) -> dict
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         folder = Path(temporary)
         if model is None:
-            write_model(model := folder / "models" / MODEL)
+            model = models.write_checkpoint(folder / "models" / MODEL, models.random_weights())
         os.environ[FOLDERS_VARIABLE] = str(model.resolve().parent)
         browser = playwright.chromium.launch(executable_path=find_chromium(playwright), args=CHROMIUM_ARGS)
         found: dict[str, Any] = {} if pages else first_pages(browser, folder, times=1 if quick else 3)
@@ -317,7 +283,9 @@ def run(model: Path | None, quick: bool, pages: list[str] | None = None) -> dict
         try:
             titles = pages or PAGES
             addresses = [link(server, model.name, n_tokens) for n_tokens in (SHORT, LONG)]
-            warm(browser, addresses[0])
+            once = Tab(browser)  # loads the model and the libraries, so that no figure includes the start
+            once.open(addresses[0])
+            once.page.close()
             short = measure(browser, addresses[0], titles, SHORT, *((3, 2) if quick else (15, 8)))
             long = measure(browser, addresses[1], titles, LONG, *((2, 1) if quick else (6, 4)))
             if "All heads" in titles:
@@ -326,13 +294,6 @@ def run(model: Path | None, quick: bool, pages: list[str] | None = None) -> dict
             server.stop()
             browser.close()
     return headline(short, long) | found | {"pages_32": short, "pages_1024": long}
-
-
-def warm(browser: Browser, address: str) -> None:
-    """Load the model and the libraries once, so that no figure holds what only a start costs."""
-    tab = Tab(browser)
-    tab.open(address)
-    tab.page.close()
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Loading 124M parameters, packing them, the memory of both; and a pass while another process keeps a core busy.
+"""Time and memory of loading and packing 124M parameters; and a pass beside a process that keeps a core busy.
 
 bench/.venv/bin/python -m bench.loading [--out FILE] [--runs 7]
 """
@@ -7,29 +7,31 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import model  # noqa: F401 - before torch: it sets how idle threads wait
 from bench import models
-from bench.clock import RUNS, resident_bytes
+from bench.clock import resident_bytes
+from bench.command import child, parser_of, write
 from model.files.weights import load_weights
 from model.network.parameters import GPT2_SMALL
 from model.trace.trace import run_trace
 
-LENGTH = 64  # tokens of the pass under load: so short that threads wait for each other most of the time
+LENGTH = 64  # tokens of the pass under load: short, so that threads mostly wait for each other
 _SPIN = "while True: pass"
+_TINY = replace(GPT2_SMALL, n_layers=1, n_heads=1, d_model=8, d_mlp=8, d_vocab=8, n_ctx=8)
 
 
 def load_once(file: Path) -> dict[str, float]:
     """One load and one packing, in a process of its own: seconds, and megabytes in RAM after each."""
-    run_trace(models.network_of(models.random_weights(_tiny()), config=_tiny()), [1, 2, 3])  # torch is warm
+    run_trace(models.network_of(models.random_weights(_TINY), config=_TINY), [1, 2, 3])  # torch is warm
     before, start = resident_bytes(), time.perf_counter()
     network = load_weights(file, GPT2_SMALL)
     loaded, after_load = time.perf_counter(), resident_bytes()
@@ -43,12 +45,6 @@ def load_once(file: Path) -> dict[str, float]:
         "mapped_resident_mb": (after_load - before) / 1e6,
         "packed_resident_mb": (resident_bytes() - before) / 1e6,
     }
-
-
-def _tiny() -> Any:
-    from dataclasses import replace
-
-    return replace(GPT2_SMALL, n_layers=1, n_heads=1, d_model=8, d_mlp=8, d_vocab=8, n_ctx=8)
 
 
 def pass_times(runs: int) -> list[float]:
@@ -66,10 +62,10 @@ def under_load(runs: int) -> dict[str, Any]:
     """A pass beside a process that keeps one core busy, against the same pass without it, for both ways of waiting."""
     found: dict[str, Any] = {}
     for policy in ("passive", "active"):
-        idle = _child("--passes", str(runs), OMP_WAIT_POLICY=policy)
+        idle = child("bench.loading", "--passes", runs, OMP_WAIT_POLICY=policy)
         busy = subprocess.Popen([sys.executable, "-c", _SPIN])
         try:
-            loaded = _child("--passes", str(runs), OMP_WAIT_POLICY=policy)
+            loaded = child("bench.loading", "--passes", runs, OMP_WAIT_POLICY=policy)
         finally:
             busy.kill()
             busy.wait()
@@ -80,29 +76,19 @@ def under_load(runs: int) -> dict[str, Any]:
 
 
 def load(runs: int) -> dict[str, float]:
-    """Medians of loading and packing a file that the system has in its memory already."""
+    """Medians of loading and packing a file that is in the page cache."""
     with tempfile.TemporaryDirectory() as folder:
         models.write_checkpoint(Path(folder), models.random_weights())
         file = Path(folder) / models.WEIGHTS_FILE
-        once = [_child("--load", str(file)) for _ in range(runs)]
+        once = [child("bench.loading", "--load", file) for _ in range(runs)]
     found = {name: round(statistics.median(one[name] for one in once), 3) for name in once[0]}
     print(f"  {found}", flush=True)
     return found
 
 
-def _child(*arguments: str, **environment: str) -> Any:
-    command = [sys.executable, "-m", "bench.loading", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(arguments)} failed:\n{done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--runs", type=int, default=RUNS)
+    parser = parser_of(__doc__)
     parser.add_argument("--load", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--passes", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -116,8 +102,7 @@ def main() -> None:
     found: dict[str, Any] = {"load": load(options.runs)}
     print("Under load", flush=True)
     found["load"]["under_load"] = under_load(options.runs)
-    if options.out:
-        options.out.write_text(json.dumps(found, indent=1) + "\n")
+    write(options.out, found)
 
 
 if __name__ == "__main__":

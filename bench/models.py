@@ -1,6 +1,6 @@
-"""What is compared: one set of random weights of GPT-2 small's shape, in every contestant.
+"""The contestants, all with one set of random weights of GPT-2 small's shape.
 
-A contestant is a function of ids that returns what it keeps; each is named as the report names it.
+A contestant is a function of token ids that returns what it keeps; the report shows it under the name used here.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,12 @@ ALL_LOGITS = ", all logits"
 
 
 def random_weights(config: GPT2Config = GPT2_SMALL, seed: int = 0) -> dict[str, Tensor]:
-    """Random weights by their names; of the size trained ones have, so that no pass meets unusual numbers."""
+    """Random weights by name, initialised as for training, so that every number has a usual size."""
     return dict(GPT2(config).init_weights(seed).state_dict())
 
 
 def network_of(weights: dict[str, Tensor], *, packed: bool = False, config: GPT2Config = GPT2_SMALL) -> GPT2:
-    """The network with these weights, which stay where they are.
+    """The network on these weights, without a copy.
 
     Raises:
         SystemExit: packed weights are asked for, and this PyTorch cannot pack.
@@ -56,23 +57,22 @@ def write_checkpoint(folder: Path, weights: dict[str, Tensor], config: GPT2Confi
 
 
 def ids_of(length: int) -> list[int]:
-    """Random ids, the same beginning at every length."""
+    """Random ids; shorter lists are prefixes of longer ones."""
     generator = torch.Generator().manual_seed(1)
     return torch.randint(0, GPT2_SMALL.d_vocab, (GPT2_SMALL.n_ctx,), generator=generator).tolist()[:length]
 
 
 def contestants(weights: dict[str, Tensor], names: tuple[str, ...]) -> dict[str, Contestant]:
     """The contestants of these names, ready to run."""
+    every = partial(_own, all_logits=True), partial(_floor, all_logits=True), partial(_lens, all_logits=True)
     makers: dict[str, Callable[[dict[str, Tensor]], Contestant]] = {
         OWN: _own,
-        OWN + ALL_LOGITS: _own_all_logits,
-        PLAIN: _own_plain,
         FLOOR: _floor,
-        FLOOR + ALL_LOGITS: _floor_all_logits,
+        LENS: _lens,
         TRANSFORMERS: _transformers,
         FUSED: _transformers_fused,
-        LENS: _lens,
-        LENS + ALL_LOGITS: _lens_all_logits,
+        **dict(zip((OWN + ALL_LOGITS, FLOOR + ALL_LOGITS, LENS + ALL_LOGITS), every, strict=True)),
+        PLAIN: partial(_own, packed=False),
     }
     return {name: makers[name](weights) for name in names}
 
@@ -94,55 +94,26 @@ def hugging_face(weights: dict[str, Tensor], attention: str) -> Any:
     return theirs.eval().requires_grad_(False)
 
 
-# --- the contestants: what a page needs, the logits of the last position with it ----------------------------------
+# --- the contestants: by default each computes what a page needs, with the logits of the last position only ---------
 
 
-def _own(weights: dict[str, Tensor]) -> Contestant:
-    network = network_of(weights, packed=True)
+def _own(weights: dict[str, Tensor], *, packed: bool = True, all_logits: bool = False) -> Contestant:
+    network = network_of(weights, packed=packed)
 
     def run(ids: list[int]) -> Any:
         trace = run_trace(network, ids)
-        return trace, trace.logits(len(ids) - 1)
+        return trace, network.logits(torch.tensor(trace.resid_post[-1])) if all_logits else trace.logits(len(ids) - 1)
 
     return run
 
 
-def _own_plain(weights: dict[str, Tensor]) -> Contestant:
-    network = network_of(weights)
-
-    def run(ids: list[int]) -> Any:
-        trace = run_trace(network, ids)
-        return trace, trace.logits(len(ids) - 1)
-
-    return run
-
-
-def _own_all_logits(weights: dict[str, Tensor]) -> Contestant:
-    network = network_of(weights, packed=True)
-
-    def run(ids: list[int]) -> Any:
-        trace = run_trace(network, ids)
-        return trace, network.logits(torch.tensor(trace.resid_post[-1]))
-
-    return run
-
-
-def _floor(weights: dict[str, Tensor]) -> Contestant:
+def _floor(weights: dict[str, Tensor], *, all_logits: bool = False) -> Contestant:
     network = network_of(weights)
 
     def run(ids: list[int]) -> Any:
         with torch.inference_mode():
-            return network.logits(network(torch.tensor(ids))[-1])
-
-    return run
-
-
-def _floor_all_logits(weights: dict[str, Tensor]) -> Contestant:
-    network = network_of(weights)
-
-    def run(ids: list[int]) -> Any:
-        with torch.inference_mode():
-            return network.logits(network(torch.tensor(ids)))
+            resid = network(torch.tensor(ids))
+            return network.logits(resid if all_logits else resid[-1])
 
     return run
 
@@ -173,31 +144,18 @@ def _transformers_fused(weights: dict[str, Tensor]) -> Contestant:
     return run
 
 
-def _bridge(weights: dict[str, Tensor]) -> Any:
-    # The public way in, `boot_transformers`, asks a hub for a tokenizer; this is what it calls then.
+def _lens(weights: dict[str, Tensor], *, all_logits: bool = False) -> Contestant:
+    # The public `boot_transformers` asks a hub for a tokenizer and then calls this.
     os.environ["HF_HUB_OFFLINE"] = "1"
     from transformer_lens.model_bridge.sources._bridge_builder import build_bridge_from_module
 
     theirs = hugging_face(weights, "eager")
-    return build_bridge_from_module(theirs, "GPT2LMHeadModel", hf_config=theirs.config, model_name="gpt2")
-
-
-def _lens(weights: dict[str, Tensor]) -> Contestant:
-    bridge = _bridge(weights)
+    bridge = build_bridge_from_module(theirs, "GPT2LMHeadModel", hf_config=theirs.config, model_name="gpt2")
+    options = {} if all_logits else {"logits_to_keep": 1}
 
     def run(ids: list[int]) -> Any:
         with torch.inference_mode():
-            return bridge.run_with_cache(torch.tensor([ids]), logits_to_keep=1)
-
-    return run
-
-
-def _lens_all_logits(weights: dict[str, Tensor]) -> Contestant:
-    bridge = _bridge(weights)
-
-    def run(ids: list[int]) -> Any:
-        with torch.inference_mode():
-            return bridge.run_with_cache(torch.tensor([ids]))
+            return bridge.run_with_cache(torch.tensor([ids]), **options)
 
     return run
 
@@ -213,9 +171,6 @@ def _tensors(kept: Any) -> Iterator[Tensor]:
         yield kept
     elif isinstance(kept, Trace):
         yield from (getattr(kept.room, name) for name in ("resid", "resid_mid", "q", "k", "v", "z"))
-    elif isinstance(kept, tuple | list):
-        for part in kept:
-            yield from _tensors(part)
-    elif hasattr(kept, "values"):  # a mapping, or TransformerLens' ActivationCache
-        for part in kept.values():
+    elif isinstance(kept, tuple | list) or hasattr(kept, "values"):  # a mapping, or TransformerLens' ActivationCache
+        for part in kept if isinstance(kept, tuple | list) else kept.values():
             yield from _tensors(part)

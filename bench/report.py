@@ -1,8 +1,8 @@
-"""Joins what the benches wrote into bench/results.md and bench/results.json.
+"""Join what the benches wrote into bench/results.md and bench/results.json.
 
     bench/.venv/bin/python -m bench.report bench/parts/*.json
 
-A part that is not there leaves its figures out of the table and null in the JSON; the benches can run alone.
+The figures of a missing part are "not measured" in the table and null in the JSON, so each bench can run alone.
 """
 
 from __future__ import annotations
@@ -66,16 +66,12 @@ def targets(found: dict[str, Any]) -> list[Target]:
     ]
     rows += [("Trace of 1024 tokens, MB held", trace["1024"]["held_mb"], 250)]
     rows += [("Largest difference to transformers' numbers", found.get("largest_difference"), 1e-5)]
-    steps = {n: step["ms"]["own"] for n, step in found["append"].items()}
     rows += [
         (f"One token after {n}, time against transformers' cache", step["vs_transformers"], 0.60)
         for n, step in found["append"].items()
     ]
-    rows += (
-        [("The slowest of these steps against the fastest", max(steps.values()) / min(steps.values()), 1.25)]
-        if steps
-        else []
-    )
+    if steps := [step["ms"]["own"] for step in found["append"].values()]:
+        rows += [("The slowest of these steps against the fastest", max(steps) / min(steps), 1.25)]
     rows += [
         ("One head's pattern at 1024 tokens, ms", derived.get("pattern_ms"), 5),
         ("One row of all heads at 1024 tokens, ms", derived.get("rows_ms"), 15),
@@ -93,106 +89,128 @@ def targets(found: dict[str, Any]) -> list[Target]:
 
 
 def markdown(found: dict[str, Any], where: str, day: str) -> str:
-    """The report."""
-    lines = [
-        "# What was measured",
-        "",
-        f"Written by `make bench` on {day}; {where}. Random weights of GPT-2 small's shape (124M parameters), the same",
-        "in all. Each figure is the median of at least seven runs, taken in turn with those it is compared with. A",
-        "ratio is the own time divided by the other's: less than 1 is faster.",
-        "",
-        "## Targets",
-        "",
-        "| Figure | Measured | At most | |",
-        "|---|---:|---:|---|",
-    ]
-    for what, value, most in targets(found):
-        met = "not measured" if value is None else "met" if value <= most else "**missed**"
-        lines.append(f"| {what} | {_shown(value)} | {_shown(most)} | {met} |")
+    """The report: a section for each part that was measured."""
     traces = {n: one for n, one in found["trace"].items() if "ms" in one}
-    if traces:
-        lines += ["", "## A trace, milliseconds", "", *_table(traces, lambda one: one["ms"], "ms, by tokens")]
-        lines += [
-            "",
-            "The first, and every contestant without “all logits”, computes the last position's logits only. The bare",
-            "forward is the own network in plain PyTorch with the fused attention kernel; it keeps nothing.",
-            "`transformers` is eager, with attentions and hidden states kept and q, k, v taken by hooks;",
-            "TransformerLens is `run_with_cache`. With all logits on both sides, own against TransformerLens: "
-            + ", ".join(f"{one['all_logits_vs_transformer_lens']:.2f} ({n})" for n, one in traces.items())
-            + "; against the bare forward: "
-            + ", ".join(f"{one['all_logits_vs_floor']:.2f} ({n})" for n, one in traces.items())
-            + ".",
-            "",
-            "## A trace, megabytes held / added at the peak",
-            "",
-            *_table(
-                traces,
-                lambda one: {name: f"{m['held_mb']:.0f} / {m['peak_mb']:.0f}" for name, m in one["memory"].items()},
-                "MB, by tokens",
-            ),
-        ]
-    if found["append"]:
-        lines += ["", "## Typing on, milliseconds", "", *_table(found["append"], lambda one: one["ms"], "after tokens")]
-        lines += [
-            "",
-            "`transformers` takes one step with its own cache, with the logits that it always computes. A trace",
-            "computes logits when a page asks for them; with them the step takes "
-            + ", ".join(f"{one['with_logits_vs_transformers']:.2f} ({n})" for n, one in found["append"].items())
-            + " of transformers' time.",
-        ]
-    if found["derive"]:
-        lines += ["", "## Derived from a trace", "", *_table(found["derive"], lambda one: one, "by tokens")]
-        lines += ["", "`rows` are one query's weights in all heads; thumbnails have 32 and 64 cells a side."]
-    if found["load"]:
-        load, busy = found["load"], found["load"]["under_load"]
-        lines += [
-            "",
-            "## Loading",
-            "",
-            f"Mapped in {load['mapped_s']:.2f} s (every number checked), {load['mapped_resident_mb']:.0f} MB in RAM,",
-            f"of which the system may drop the file's part again. Packed in {load['packed_s']:.2f} s; then",
-            f"{load['packed_resident_mb']:.0f} MB in RAM.",
-            "",
-            f"A trace of {busy['tokens']} tokens beside a process that keeps one core busy takes",
-            f"{busy['passive']['busy_vs_idle']:.1f} times as long as alone; with OpenMP's spinning threads",
-            f"(`OMP_WAIT_POLICY=active`) {busy['active']['busy_vs_idle']:.1f} times.",
-        ]
-    pages = {name: found["browser"][name] for name in ("pages_32", "pages_1024") if name in found["browser"]}
-    for name, of in pages.items():
-        lines += ["", f"## In the browser, {name.removeprefix('pages_')} tokens", ""]
-        lines += [
-            "| Page | strip p95 ms | open p95 ms | step p95 ms | head p95 ms | most MB sent |",
-            "|---|---:|---:|---:|---:|---:|",
-        ]
-        for title, page in of.items():
-            kinds = [page[kind] for kind in ("open", "step", "head") if kind in page]
-            cells = [
-                page.get("strip_p95_ms", ""),
-                *(page.get(kind, {}).get("p95_ms", "") for kind in ("open", "step", "head")),
-            ]
-            most = max((kind.get("bytes", 0) for kind in kinds), default=0) / 1e6
-            lines.append(f"| {title} | " + " | ".join(map(str, cells)) + f" | {most:.2f} |")
-    if whole := found["browser"].get("overview_page_p95_ms"):
-        lines += [
-            "",
-            f"The page of all heads, opened again and again, has painted its tables, too, after {whole} ms (p95).",
+    sections = [_targets(found, where, day)]
+    sections += [_traces(traces)] if traces else []
+    sections += [_typing_on(found["append"])] if found["append"] else []
+    sections += [_derived(found["derive"])] if found["derive"] else []
+    sections += [_loading(found["load"])] if found["load"] else []
+    browser = found["browser"]
+    sections += [_pages(browser[f"pages_{n}"], n) for n in (32, 1024) if f"pages_{n}" in browser]
+    if whole := browser.get("overview_page_p95_ms"):
+        sections += [
+            f"The page of all heads, opened again and again, has painted its tables, too, after {whole} ms (p95)."
         ]
     notes = HERE / "notes.md"
-    return "\n".join(lines) + "\n" + (f"\n{notes.read_text()}" if notes.exists() else "")
+    sections += [notes.read_text().rstrip("\n")] if notes.exists() else []
+    return "\n\n".join(sections) + "\n"
+
+
+def _targets(found: dict[str, Any], where: str, day: str) -> str:
+    rows = []
+    for what, value, most in targets(found):
+        met = "not measured" if value is None else "met" if value <= most else "**missed**"
+        rows.append([what, _shown(value), _shown(most), met])
+    return f"""\
+# What was measured
+
+Written by `make bench` on {day}; {where}. Random weights of GPT-2 small's shape (124M parameters), the same
+in all. Each figure is the median of at least seven runs, taken in turn with those it is compared with. A
+ratio is the own time divided by the other's: less than 1 is faster.
+
+## Targets
+
+{_rows("| Figure | Measured | At most | |", "|---|---:|---:|---|", rows)}"""
+
+
+def _traces(traces: dict[str, Any]) -> str:
+    sizes = {
+        n: {name: f"{m['held_mb']:.0f} / {m['peak_mb']:.0f}" for name, m in one["memory"].items()}
+        for n, one in traces.items()
+    }
+    return f"""\
+## A trace, milliseconds
+
+{_table(_milliseconds(traces), "ms, by tokens")}
+
+The first, and every contestant without “all logits”, computes the last position's logits only. The bare
+forward is the own network in plain PyTorch with the fused attention kernel; it keeps nothing.
+`transformers` is eager, with attentions and hidden states kept and q, k, v taken by hooks;
+TransformerLens is `run_with_cache`. With all logits on both sides, own against TransformerLens: \
+{_ratios(traces, "all_logits_vs_transformer_lens")}; against the bare forward: {_ratios(traces, "all_logits_vs_floor")}.
+
+## A trace, megabytes held / added at the peak
+
+{_table(sizes, "MB, by tokens")}"""
+
+
+def _typing_on(append: dict[str, Any]) -> str:
+    return f"""\
+## Typing on, milliseconds
+
+{_table(_milliseconds(append), "after tokens")}
+
+`transformers` takes one step with its own cache, with the logits that it always computes. A trace
+computes logits when a page asks for them; with them the step takes \
+{_ratios(append, "with_logits_vs_transformers")} of transformers' time."""
+
+
+def _derived(derive: dict[str, Any]) -> str:
+    return f"""\
+## Derived from a trace
+
+{_table(derive, "by tokens")}
+
+`rows` are one query's weights in all heads; thumbnails have 32 and 64 cells a side."""
+
+
+def _loading(load: dict[str, Any]) -> str:
+    busy = load["under_load"]
+    return f"""\
+## Loading
+
+Mapped in {load["mapped_s"]:.2f} s (every number checked), {load["mapped_resident_mb"]:.0f} MB in RAM,
+of which the system may drop the file's part again. Packed in {load["packed_s"]:.2f} s; then
+{load["packed_resident_mb"]:.0f} MB in RAM.
+
+A trace of {busy["tokens"]} tokens beside a process that keeps one core busy takes
+{busy["passive"]["busy_vs_idle"]:.1f} times as long as alone; with OpenMP's spinning threads
+(`OMP_WAIT_POLICY=active`) {busy["active"]["busy_vs_idle"]:.1f} times."""
+
+
+def _pages(pages: dict[str, Any], n_tokens: int) -> str:
+    kinds = ("open", "step", "head")
+    rows = []
+    for title, page in pages.items():
+        found = [page.get(kind, {}) for kind in kinds]
+        most = max(one.get("bytes", 0) for one in found) / 1e6
+        rows.append([title, page.get("strip_p95_ms", ""), *(one.get("p95_ms", "") for one in found), f"{most:.2f}"])
+    corner = "| Page | strip p95 ms | open p95 ms | step p95 ms | head p95 ms | most MB sent |"
+    return f"## In the browser, {n_tokens} tokens\n\n" + _rows(corner, "|---|---:|---:|---:|---:|---:|", rows)
 
 
 def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
-def _table(by_length: dict[str, Any], of: Any, corner: str) -> list[str]:
+def _milliseconds(by_length: dict[str, Any]) -> dict[str, Any]:
+    return {n: one["ms"] for n, one in by_length.items()}
+
+
+def _ratios(by_length: dict[str, Any], key: str) -> str:
+    return ", ".join(f"{one[key]:.2f} ({n})" for n, one in by_length.items())
+
+
+def _table(by_length: dict[str, Any], corner: str) -> str:
     """A table with a column for each length and a row for each thing measured."""
-    names = list(of(next(iter(by_length.values()))))
-    lines = [f"| {corner} | " + " | ".join(by_length) + " |", "|---|" + "---:|" * len(by_length)]
-    lines += [
-        f"| {name} | " + " | ".join(str(of(one).get(name, "")) for one in by_length.values()) + " |" for name in names
-    ]
-    return lines
+    names = next(iter(by_length.values()))
+    rows = [[name, *(one.get(name, "") for one in by_length.values())] for name in names]
+    return _rows(f"| {corner} | " + " | ".join(by_length) + " |", "|---|" + "---:|" * len(by_length), rows)
+
+
+def _rows(head: str, rule: str, rows: list[list[Any]]) -> str:
+    return "\n".join([head, rule, *("| " + " | ".join(map(str, row)) + " |" for row in rows)])
 
 
 def main() -> None:

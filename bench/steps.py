@@ -5,12 +5,9 @@ bench/.venv/bin/python -m bench.steps [--out FILE] [--lengths 16 64] [--runs 7]
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import model  # noqa: F401 - before torch: it sets how idle threads wait
@@ -19,7 +16,8 @@ import model  # noqa: F401 - before torch: it sets how idle threads wait
 import torch
 
 from bench import models
-from bench.clock import RUNS, alternated, medians
+from bench.clock import alternated, medians
+from bench.command import parser_of, write
 from model.heads.thumbnails import thumbnails
 from model.trace.trace import Trace, run_trace
 
@@ -103,17 +101,14 @@ def derive(lengths: list[int], runs: int) -> dict[str, Any]:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--out", type=Path)
+    parser = parser_of(__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", help="instead of " + " ".join(map(str, DERIVED)))
-    parser.add_argument("--runs", type=int, default=RUNS)
     options = parser.parse_args()
     print("Typing on", flush=True)
     found = {"append": append(options.lengths or list(APPENDED), options.runs)}
     print("Deriving", flush=True)
     found["derive"] = derive(options.lengths or list(DERIVED), 3 * options.runs)
-    if options.out:
-        options.out.write_text(json.dumps(found, indent=1) + "\n")
+    write(options.out, found)
 
 
 if __name__ == "__main__":

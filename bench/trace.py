@@ -2,35 +2,26 @@
 
     bench/.venv/bin/python -m bench.trace [--out FILE] [--lengths 16 64] [--runs 7]
 
-Times: all contestants in one process, one after the other, again and again. Memory: a process for each contestant.
+Times: all contestants in one process, in turn, repeatedly. Memory: one process for each contestant.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import model  # noqa: F401 - before torch: it sets how idle threads wait
 from bench import models
-from bench.clock import RUNS, alternated, medians, peak_above
+from bench.clock import alternated, medians, peak_above
+from bench.command import child, parser_of, write
 
 LENGTHS = (16, 64, 256, 1024)
 TIMED = (
-    models.OWN,
-    models.FLOOR,
-    models.TRANSFORMERS,
-    models.LENS,
-    models.OWN + models.ALL_LOGITS,
-    models.FLOOR + models.ALL_LOGITS,
-    models.LENS + models.ALL_LOGITS,
-    models.PLAIN,
-    models.FUSED,
+    *(models.OWN, models.FLOOR, models.TRANSFORMERS, models.LENS),
+    *(name + models.ALL_LOGITS for name in (models.OWN, models.FLOOR, models.LENS)),
+    *(models.PLAIN, models.FUSED),
 )
 WEIGHED = (models.OWN, models.TRANSFORMERS, models.LENS)
 
@@ -51,13 +42,9 @@ def memory(lengths: list[int]) -> dict[str, dict[str, dict[str, float]]]:
     """Megabytes held and at the peak, by contestant and length."""
     found = {}
     for name in WEIGHED:
-        # Memory that is let go goes back to the system at once, so that the next peak is told from it.
-        options = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
-        command = [sys.executable, "-m", "bench.trace", "--weigh", name, "--lengths", *map(str, lengths)]
-        done = subprocess.run(command, capture_output=True, text=True, env=options, check=False)
-        if done.returncode:
-            raise SystemExit(f"Measuring the memory of {name} failed:\n{done.stderr[-2000:]}")
-        found[name] = json.loads(done.stdout.splitlines()[-1])
+        # Freed memory goes back to the system at once, so that it does not hide the next peak.
+        options = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+        found[name] = child("bench.trace", "--weigh", name, "--lengths", *lengths, **options)
         print(f"  memory of {name}: {found[name][str(lengths[-1])]}", flush=True)
     return found
 
@@ -122,18 +109,15 @@ def measure(lengths: list[int], runs: int) -> dict[str, Any]:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--out", type=Path)
+    parser = parser_of(__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=list(LENGTHS))
-    parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--weigh", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.weigh:
         print(json.dumps(weigh(options.weigh, options.lengths)))
         return
     found = measure(options.lengths, options.runs)
-    if options.out:
-        options.out.write_text(json.dumps(found, indent=1) + "\n")
+    write(options.out, found)
 
 
 if __name__ == "__main__":
