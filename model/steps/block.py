@@ -1,7 +1,7 @@
-"""One layer at one position, step by step: what the network computes there, and the same recomputed beside it.
+"""One layer at one position, step by step: what the network computes, and the same recomputed as a check.
 
 Every step keeps its inputs, its parts and the network's own result (fp32), and recomputes that result from the inputs
-in float64 with formulas written out here, not with the network's modules: `check` tells how far the two are apart.
+in float64, with formulas written out here in place of the network's modules; `check` holds the difference.
 Names are TransformerLens'. Source of the mathematics: Radford et al. 2019, section 2.3; Hendrycks & Gimpel 2016 (GELU).
 """
 
@@ -58,7 +58,6 @@ class Addition:
 
     @property
     def check(self) -> Check:
-        """The sum recomputed."""
         return compare(np.add(self.first, self.second, dtype=np.float64), self.out)
 
 
@@ -76,7 +75,6 @@ class Normalisation:
 
     @property
     def check(self) -> Check:
-        """The LayerNorm recomputed."""
         return compare(self.normalised * self.weight + self.bias, self.out)
 
 
@@ -92,7 +90,6 @@ class Projection:
 
     @property
     def check(self) -> Check:
-        """The projection recomputed."""
         return compare(self.product + self.bias, self.out)
 
 
@@ -138,17 +135,6 @@ class SumTable:
     total: Float[np.ndarray, " d_head"]
 
 
-def block_steps(trace: Trace, layer: int, pos: int) -> BlockSteps:
-    """What `layer` computes at position `pos` of the traced text.
-
-    Raises:
-        SelectionError: no such layer or position.
-    """
-    trace.check_pos(pos)
-    with torch.inference_mode():
-        return _block_steps(trace, layer, pos)
-
-
 def sum_table(steps: BlockSteps, head: int, *, most: int) -> SumTable:
     """The weighted sum of `head`, with rows for at most `most` keys: the largest weights, in the text's order."""
     weights = steps.pattern[head]
@@ -170,7 +156,14 @@ def sum_table(steps: BlockSteps, head: int, *, most: int) -> SumTable:
     )
 
 
-def _block_steps(trace: Trace, layer: int, pos: int) -> BlockSteps:
+@torch.inference_mode()
+def block_steps(trace: Trace, layer: int, pos: int) -> BlockSteps:
+    """What `layer` computes at position `pos` of the traced text.
+
+    Raises:
+        SelectionError: no such layer or position.
+    """
+    trace.check_pos(pos)
     config, block = trace.network.config, trace.network.block(layer)
     resid_pre, resid_mid, resid_post = (
         kept[layer, pos] for kept in (trace.resid_pre, trace.resid_mid, trace.resid_post)
@@ -184,63 +177,42 @@ def _block_steps(trace: Trace, layer: int, pos: int) -> BlockSteps:
 
     ln_1 = _normalise(resid_pre, block.ln_1)
     qkv = _project(ln_1.out, block.attn.c_attn, kept_qkv)
-    merged = attention.merge_heads(_row(z).unsqueeze(-2))[0]
-    attn_out = _project(merged.numpy(), block.attn.c_proj)
+    merged = attention.merge_heads(_row(z).unsqueeze(-2))[0].numpy()
+    attn_out = _project(merged, block.attn.c_proj)
     ln_2 = _normalise(resid_mid, block.ln_2)
     mlp_pre = _project(ln_2.out, block.mlp.c_fc)
     mlp_post, _ = _mlp(block, ln_2.out)
     mlp_out = _project(mlp_post, block.mlp.c_proj)
-    first, second = _input(trace, layer, pos)
-    additions = {
-        "input": Addition(first, second, resid_pre),
-        "resid_mid": Addition(resid_pre, attn_out.out, resid_mid),
-        "resid_post": Addition(resid_mid, mlp_out.out, resid_post),
-    }
+    input_ = Addition(*_input(trace, layer, pos), resid_pre)
+    mid = Addition(resid_pre, attn_out.out, resid_mid)
+    post = Addition(resid_mid, mlp_out.out, resid_post)
 
     own_scores, own_pattern = scores[:, 0].numpy(), pattern[:, 0].numpy()
     exact_scores = np.einsum("hd,hkd->hk", q.astype(np.float64), k.astype(np.float64)) * scale
     exact_pattern = np.exp(exact_scores - exact_scores.max(axis=-1, keepdims=True))
     exact_pattern /= exact_pattern.sum(axis=-1, keepdims=True)
-    score = compare(exact_scores, own_scores)
-    weight = compare(exact_pattern, own_pattern)
-    # What the pass made of x in step 1, not the same made again: cutting changes no number.
+    score, weight = compare(exact_scores, own_scores), compare(exact_pattern, own_pattern)
+    # What the pass itself made of x in step 1: cutting changes no number.
     parts = _row(kept_qkv).reshape(3, 1, config.d_model)
     own_cut = attention.split_heads(parts, config.n_heads)[:, :, 0].numpy()
-    cut = _cut(kept_qkv, config.n_heads)
     checks = {
-        "input": additions["input"].check,
+        "input": input_.check,
         "ln_1": ln_1.check,
         "qkv": qkv.check,
-        "split": compare(cut.astype(np.float64), own_cut),
+        "split": compare(_cut(kept_qkv, config.n_heads).astype(np.float64), own_cut),
         "score": Check(max(score.difference, weight.difference), score.largest),
         "sum": compare(np.einsum("hk,hkd->hd", own_pattern.astype(np.float64), v.astype(np.float64)), z),
-        "merge": compare(np.concatenate([*z]).astype(np.float64), merged.numpy()),
+        "merge": compare(np.concatenate([*z]).astype(np.float64), merged),
         "attn_out": attn_out.check,
-        "resid_mid": additions["resid_mid"].check,
+        "resid_mid": mid.check,
         "ln_2": ln_2.check,
         "mlp_pre": mlp_pre.check,
-        "mlp_post": compare(_gelu(mlp_pre.out, config.tanh_gelu), mlp_out.x),
+        "mlp_post": compare(_gelu(mlp_pre.out, config.tanh_gelu), mlp_post),
         "mlp_out": mlp_out.check,
-        "resid_post": additions["resid_post"].check,
+        "resid_post": post.check,
     }
-    return BlockSteps(
-        ln_1=ln_1,
-        qkv=qkv,
-        q=q,
-        k=k,
-        v=v,
-        scores=own_scores,
-        pattern=own_pattern,
-        z=z,
-        merged=merged.numpy(),
-        attn_out=attn_out,
-        ln_2=ln_2,
-        mlp_pre=mlp_pre,
-        mlp_post=mlp_out.x,
-        mlp_out=mlp_out,
-        checks=checks,
-        **additions,
-    )
+    steps = (input_, ln_1, qkv, q, k, v, own_scores, own_pattern, z, merged, attn_out, mid, ln_2, mlp_pre, mlp_post)
+    return BlockSteps(*steps, mlp_out, post, checks)
 
 
 def _input(trace: Trace, layer: int, pos: int) -> tuple[np.ndarray, np.ndarray]:
@@ -268,14 +240,9 @@ def _normalise(x: Float[np.ndarray, " size"], norm: nn.LayerNorm) -> Normalisati
     exact = x.astype(np.float64)
     mean = exact.mean()
     deviation = math.sqrt(((exact - mean) ** 2).mean() + norm.eps)
+    own = norm(_row(x)).numpy()
     return Normalisation(
-        x,
-        float(mean),
-        deviation,
-        (exact - mean) / deviation,
-        norm.weight.numpy(),
-        norm.bias.numpy(),
-        norm(_row(x)).numpy(),
+        x, float(mean), deviation, (exact - mean) / deviation, norm.weight.numpy(), norm.bias.numpy(), own
     )
 
 
