@@ -118,7 +118,7 @@ class Tab:
 
     def settle(self) -> None:
         """Wait until the app is idle and nothing has been drawn for a while."""
-        wait_idle(self.page, quiet_ms=300, timeout_ms=90_000)
+        wait_idle(self.page, quiet_ms=300)
         self.page.wait_for_function("performance.now() - window.lastChange > 350")
 
     def open(self, url: str) -> None:

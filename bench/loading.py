@@ -20,6 +20,7 @@ import model  # noqa: F401 - before torch: it sets how idle threads wait
 from bench import models
 from bench.clock import resident_bytes
 from bench.command import child, parser_of, write
+from model.files.checkpoint import WEIGHTS_FILE
 from model.files.weights import load_weights
 from model.network.parameters import GPT2_SMALL
 from model.trace.trace import run_trace
@@ -79,7 +80,7 @@ def load(runs: int) -> dict[str, float]:
     """Medians of loading and packing a file that is in the page cache."""
     with tempfile.TemporaryDirectory() as folder:
         models.write_checkpoint(Path(folder), models.random_weights())
-        file = Path(folder) / models.WEIGHTS_FILE
+        file = Path(folder) / WEIGHTS_FILE
         once = [child("bench.loading", "--load", file) for _ in range(runs)]
     found = {name: round(statistics.median(one[name] for one in once), 3) for name in once[0]}
     print(f"  {found}", flush=True)

@@ -20,6 +20,7 @@ from model.files.checkpoint import WEIGHTS_FILE
 from model.network.config import CONFIG_FILE, GPT2Config
 from model.network.gpt2 import GPT2
 from model.network.parameters import GPT2_SMALL
+from model.trace.store import KINDS
 from model.trace.trace import Trace, run_trace
 
 Contestant = Callable[[list[int]], Any]
@@ -170,7 +171,7 @@ def _tensors(kept: Any) -> Iterator[Tensor]:
     if isinstance(kept, Tensor):
         yield kept
     elif isinstance(kept, Trace):
-        yield from (getattr(kept.room, name) for name in ("resid", "resid_mid", "q", "k", "v", "z"))
+        yield from (getattr(kept.memory, kind) for kind in KINDS)
     elif isinstance(kept, tuple | list) or hasattr(kept, "values"):  # a mapping, or TransformerLens' ActivationCache
         for part in kept if isinstance(kept, tuple | list) else kept.values():
             yield from _tensors(part)

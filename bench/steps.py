@@ -19,18 +19,19 @@ from bench import models
 from bench.clock import alternated, medians
 from bench.command import parser_of, write
 from model.heads.thumbnails import thumbnails
+from model.network.gpt2 import GPT2
 from model.trace.trace import Trace, run_trace
 
 APPENDED = (16, 64, 256, 1023)
 DERIVED = (16, 64, 256, 1024)
-ANOTHER = 7  # an id that no measured text goes on with by itself
+ANOTHER = 7  # the token typed on
 
 STEP, STEP_LOGITS, THEIRS = "own", "own, with logits", "transformers"
 EDIT, ANEW = "edit in the middle", "the edited text anew"
 
 
 def append(lengths: list[int], runs: int) -> dict[str, Any]:
-    """One token read after so many: the trace extended, and `transformers` with its cache (which gives logits)."""
+    """One more token after each of `lengths`: the trace extended, and `transformers` with its cache (with logits)."""
     weights = models.random_weights()
     network, theirs = models.network_of(weights, packed=True), models.hugging_face(weights, "sdpa")
     found = {}
@@ -38,15 +39,12 @@ def append(lengths: list[int], runs: int) -> dict[str, Any]:
         ids = models.ids_of(length)
         whole = run_trace(network, ids)
 
-        def own(ids: list[int] = ids, whole: Trace = whole) -> Trace:
-            return run_trace(network, [*ids, ANOTHER], prefix=_not_gone_on(whole))
-
         functions: dict[str, Callable[[], Any]] = {
-            STEP: own,
-            STEP_LOGITS: lambda own=own, last=length: own().logits(last),
+            STEP: partial(_own_step, network, ids, whole),
+            STEP_LOGITS: partial(_own_step, network, ids, whole, logits=True),
             THEIRS: _transformers_step(theirs, ids),
         }
-        edited = [*ids[: length // 2], ANOTHER, *ids[length // 2 + 1 :]]  # what is before the change is reused
+        edited = [*ids[: length // 2], ANOTHER, *ids[length // 2 + 1 :]]  # the beginning before the change is reused
         functions[EDIT] = partial(run_trace, network, edited, prefix=whole)
         functions[ANEW] = partial(run_trace, network, edited)
         ms = medians(alternated(functions, runs))
@@ -60,14 +58,14 @@ def append(lengths: list[int], runs: int) -> dict[str, Any]:
     return found
 
 
-def _not_gone_on(trace: Trace) -> Trace:
-    """The trace with the place behind it free again, as if the step measured before had never been taken."""
-    trace.room.n_filled = trace.n_pos
-    return trace
+def _own_step(network: GPT2, ids: list[int], whole: Trace, *, logits: bool = False) -> Any:
+    whole.memory.n_filled = whole.n_pos  # free the next place, as if the step measured before had never been taken
+    trace = run_trace(network, [*ids, ANOTHER], prefix=whole)
+    return (trace, trace.logits(len(ids))) if logits else trace
 
 
 def _transformers_step(theirs: Any, ids: list[int]) -> Callable[[], Any]:
-    """A step with `transformers`' cache, which is cut back first to what it was before the last one."""
+    """A step with `transformers`' cache, which is first cut back to what it was before the last step."""
     with torch.inference_mode():
         cache = theirs(torch.tensor([ids]), use_cache=True, logits_to_keep=1).cache
     new = torch.tensor([[ANOTHER]])
@@ -88,15 +86,18 @@ def derive(lengths: list[int], runs: int) -> dict[str, Any]:
     for length in lengths:
         trace = run_trace(network, models.ids_of(length))
         functions: dict[str, Callable[[], Any]] = {
-            # Anew each time: a trace remembers what was last derived from it.
-            "pattern_ms": lambda trace=trace: replace(trace).pattern(3, 7),
-            "rows_ms": lambda trace=trace: trace.rows(trace.n_pos - 1),
-            "thumbnails_ms": lambda trace=trace: thumbnails(trace, max_cells=32),
-            "thumbnails_64_ms": lambda trace=trace: thumbnails(trace, max_cells=64),
+            "pattern_ms": partial(_pattern_anew, trace),
+            "rows_ms": partial(trace.rows, length - 1),
+            "thumbnails_ms": partial(thumbnails, trace, max_cells=32),
+            "thumbnails_64_ms": partial(thumbnails, trace, max_cells=64),
         }
         found[str(length)] = {name: round(value, 2) for name, value in medians(alternated(functions, runs)).items()}
         print(f"  {length:5} tokens: {found[str(length)]}", flush=True)
     return found
+
+
+def _pattern_anew(trace: Trace) -> Any:
+    return replace(trace).pattern(3, 7)  # a copy, since a trace remembers what was last derived from it
 
 
 def main() -> None:

@@ -55,10 +55,10 @@ class Measure:
     title_message: str
     definition_message: str
     source: str
-    unit: Literal["share of weight", "bits", "tokens"]
-    low: float
-    high: float | None
-    needs: Needs
+    needs: Needs = TEXT
+    unit: Literal["share of weight", "bits", "tokens"] = "share of weight"
+    low: float = 0.0
+    high: float | None = 1.0
 
     @property
     def title(self) -> str:
@@ -71,26 +71,20 @@ class Measure:
         return _(self.definition_message)
 
 
-def _share(name: str, title: str, definition: str, source: str, needs: Needs) -> Measure:
-    return Measure(name, title, definition, source, "share of weight", 0.0, 1.0, needs)
-
-
 MEASURES: tuple[Measure, ...] = (
-    _share(
+    Measure(
         "previous_token",
         N_("Previous token"),
         N_("The weight that a token gives to the token right before it; mean over all tokens but the first."),
         _VIG,
-        TEXT,
     ),
-    _share(
+    Measure(
         "current_token",
         N_("Current token"),
         N_("The weight that a token gives to itself; mean over all tokens but the first."),
         "Clark et al. 2019, What Does BERT Look At?",
-        TEXT,
     ),
-    _share(
+    Measure(
         "first_token",
         N_("First token"),
         N_(
@@ -98,7 +92,6 @@ MEASURES: tuple[Measure, ...] = (
             "over all tokens but the first."
         ),
         "Xiao et al. 2023, Efficient Streaming Language Models with Attention Sinks",
-        TEXT,
     ),
     Measure(
         "entropy",
@@ -108,39 +101,33 @@ MEASURES: tuple[Measure, ...] = (
             "of equal weights doubles; mean over all tokens but the first."
         ),
         _SHANNON,
-        "bits",
-        0.0,
-        None,
-        TEXT,
+        unit="bits",
+        high=None,
     ),
     Measure(
         "effective_tokens",
         N_("Effective tokens"),
         N_("The number of equally weighted tokens that would have the same entropy: 2 to the power of the entropy."),
         _SHANNON,
-        "tokens",
-        1.0,
-        None,
-        TEXT,
+        unit="tokens",
+        low=1.0,
+        high=None,
     ),
     Measure(
         "mean_distance",
         N_("Mean distance"),
         N_("How many tokens back a token looks, on average by weight; mean over all tokens but the first."),
         _VIG,
-        "tokens",
-        0.0,
-        None,
-        TEXT,
+        unit="tokens",
+        high=None,
     ),
-    _share(
+    Measure(
         "duplicate_token",
         N_("Duplicate token"),
         N_("The weight that a token gives to earlier copies of itself; mean over the tokens that have any."),
         _WANG,
-        TEXT,
     ),
-    _share(
+    Measure(
         "induction",
         N_("Induction"),
         N_(
@@ -148,9 +135,8 @@ MEASURES: tuple[Measure, ...] = (
             "have any."
         ),
         _OLSSON,
-        TEXT,
     ),
-    _share(
+    Measure(
         "prefix_matching",
         N_("Prefix matching"),
         N_(
@@ -158,23 +144,22 @@ MEASURES: tuple[Measure, ...] = (
             "earlier copies count too."
         ),
         f"{_DETECTOR}, induction_head",
-        TEXT,
     ),
-    _share(
+    Measure(
         "previous_token_repeated",
         N_("Previous token, random"),
         N_("The previous-token measure on random tokens that are read twice."),
         _OLSSON,
         REPEATED,
     ),
-    _share(
+    Measure(
         "duplicate_token_repeated",
         N_("Duplicate token, random"),
         N_("Random tokens are read twice: the weight that a token of the second run gives to its copy in the first."),
         _WANG,
         REPEATED,
     ),
-    _share(
+    Measure(
         "induction_repeated",
         N_("Induction, random"),
         N_(
@@ -184,7 +169,7 @@ MEASURES: tuple[Measure, ...] = (
         _OLSSON,
         REPEATED,
     ),
-    _share(
+    Measure(
         "prefix_matching_repeated",
         N_("Prefix matching, random"),
         N_(
