@@ -1,9 +1,9 @@
-"""Try `deploy/nginx.conf` on this machine: two replicas, visitors on both, one replica killed under their hands.
+"""Rehearse `deploy/nginx.conf` on this machine: two replicas with visitors on both, one of which is killed.
 
     .venv/bin/python -m deploy.rehearse [--visitors 12]
 
-Needs nginx (Debian: apt-get install nginx-light) and requirements-dev.txt; a Chromium joins in where there is one.
-Everything runs on loopback, on free ports, out of a temporary folder. Ends with 1 if anything is not as it should be.
+Needs nginx (Debian: apt-get install nginx-light) and requirements-dev.txt; uses a Chromium if there is one.
+Everything runs on loopback, on free ports, in a temporary folder. The exit status is 1 if any check fails.
 """
 
 from __future__ import annotations
@@ -91,14 +91,14 @@ def nginx(folder: Path, replicas: list[str]) -> Any:
 
 
 class Tab(Visitor):
-    """A visitor with the cookie that nginx gave it, who comes back when the connection is lost."""
+    """A visitor with the cookie that nginx gave it, which reconnects when the connection is lost."""
 
     def __init__(self, url: str, cookie: str, number: int) -> None:
         super().__init__(url, headers={"Cookie": f"headlight_visitor={cookie}", "Origin": url})
         self.cookie, self.number, self.lost, self.back_after = cookie, number, 0, 0.0
 
     async def look(self, until: float) -> None:
-        """Step through the text until then; whenever the connection is lost, come back to the same view."""
+        """Step through the text until the time `until`; after each lost connection come back to the same view."""
         rng = random.Random(self.number)
         while time.monotonic() < until:
             await asyncio.sleep(rng.uniform(0.3, 0.9))
@@ -111,14 +111,14 @@ class Tab(Visitor):
 
     @property
     def view(self) -> dict[str, Any]:
-        """What this tab looks at, but for the chosen token."""
+        """What this tab shows, except for the chosen token."""
         link = {name: value for name, value in self.params.items() if name != "query"}
         return {"labels": self.strip["labels"], "heads": self.strip["heads"], "link": link}
 
     async def _come_back(self, before: dict[str, Any], tokens: set[str]) -> None:
         self.lost += 1
         started = time.perf_counter()
-        self._states.clear()  # a new session knows the elements of the old one no more
+        self._states.clear()  # a new session does not know the old one's elements
         self._page = ""
         while True:
             try:
@@ -128,12 +128,12 @@ class Tab(Visitor):
             except (ConnectionClosed, InvalidHandshake, OSError):
                 await asyncio.sleep(0.2)
         self.back_after = time.perf_counter() - started
-        same = self.view == before and self.params["query"] in tokens  # the step on its way may have been heard or not
+        same = self.view == before and self.params["query"] in tokens  # the last step may have arrived or not
         judge(same, f"visitor {self.number} is back after {self.back_after:.1f} s, with the same view")
 
 
-async def kill_one_under_load(url: str, replicas: list[Server], folder: Path, n_visitors: int) -> None:
-    """Half of the visitors lose their replica and find themselves on the other; the rest notice nothing."""
+async def kill_one_under_load(url: str, replicas: list[Server], n_visitors: int) -> None:
+    """Kill one replica: its visitors come back on the other; the other visitors notice nothing."""
     tabs = []
     for number in range(n_visitors):
         _, headers = fetch(url)
@@ -142,7 +142,8 @@ async def kill_one_under_load(url: str, replicas: list[Server], folder: Path, n_
         if cookie:
             tabs.append(Tab(url, cookie[1], number))
             _, again = fetch(url, Cookie=f"headlight_visitor={cookie[1]}")
-            judge("Set-Cookie" not in again, "and keeps it") if number == 0 else None
+            if number == 0:
+                judge("Set-Cookie" not in again, "and keeps it")
     for tab in tabs:
         await tab.connect()
         text = f"{tab.number} {sentence(random.Random(tab.number), 8)}"
@@ -165,8 +166,8 @@ async def kill_one_under_load(url: str, replicas: list[Server], folder: Path, n_
         await tab.close()
 
 
-async def browser_comes_back(url: str, replica_of: dict[str, Server]) -> None:
-    """A real tab whose replica is killed shows the same view again by itself."""
+async def browser_comes_back(url: str, folder: Path, replicas: list[Server]) -> None:
+    """Kill the replica of a real tab, which must show the same view again by itself."""
     program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if program is None:
         print("-   no Chromium here: the real tab is left out")
@@ -183,33 +184,27 @@ async def browser_comes_back(url: str, replica_of: dict[str, Server]) -> None:
         await page.wait_for_url(re.compile("query=4"), timeout=60_000)
         cookie = next(c["value"] for c in await page.context.cookies() if c["name"] == "headlight_visitor")
         address = page.url
-        os.killpg(replica_of[cookie].process.pid, signal.SIGKILL)
+        os.killpg(replica_of(cookie, folder, replicas, url).process.pid, signal.SIGKILL)
         started = time.perf_counter()
-        await page.locator("[data-test-connection-state=CONNECTED]").wait_for(state="detached", timeout=60_000)
-        await page.locator("[data-test-connection-state=CONNECTED][data-test-script-state=notRunning]").wait_for(
-            timeout=60_000
-        )
+        connected = "[data-test-connection-state=CONNECTED]"
+        await page.locator(connected).wait_for(state="detached", timeout=60_000)
+        await page.locator(f"{connected}[data-test-script-state=notRunning]").wait_for(timeout=60_000)
         await expect(chosen).to_have_text("4", timeout=60_000)
         judge(page.url == address, f"a real tab is back after {time.perf_counter() - started:.1f} s: {page.url}")
         await browser.close()
 
 
-def replicas_of(folder: Path, replicas: list[Server], url: str) -> dict[str, Server]:
-    """Which replica answers a visitor, by the cookie: asked for cookies of our own choice until both are known."""
-
-    class Known(dict[str, Server]):
-        def __missing__(self, cookie: str) -> Server:
-            fetch(f"{url}/?which", Cookie=f"headlight_visitor={cookie}")
-            time.sleep(0.2)  # the log is written when the answer is out
-            line = [line for line in (folder / "access.log").read_text("utf-8").splitlines() if line.startswith(cookie)]
-            address = line[-1].split()[1]
-            return next(replica for replica in replicas if urlsplit(replica.url).netloc == address)
-
-    return Known()
+def replica_of(cookie: str, folder: Path, replicas: list[Server], url: str) -> Server:
+    """The replica that answers a visitor with this cookie, as nginx's log says."""
+    fetch(f"{url}/?which", Cookie=f"headlight_visitor={cookie}")
+    time.sleep(0.2)  # nginx writes the line after the answer
+    lines = [line for line in (folder / "access.log").read_text("utf-8").splitlines() if line.startswith(cookie)]
+    address = lines[-1].split()[1]
+    return next(replica for replica in replicas if urlsplit(replica.url).netloc == address)
 
 
 def check_rules(url: str) -> None:
-    """What nginx lets through and what not."""
+    """Check what nginx lets through and what it refuses."""
     judge(fetch(f"{url}/health")[0] == 200, "/health answers")
     judge(fetch(f"{url}/_stcore/metrics")[0] == 404, "the metrics are not served")
     upgrade = {
@@ -224,7 +219,7 @@ def check_rules(url: str) -> None:
 
 
 async def check_limits(url: str) -> None:
-    """One address cannot take all connections."""
+    """Check that one address cannot take all connections."""
     refused, tabs = 0, []
     for _ in range(70):
         tab = Visitor(url)
@@ -249,10 +244,10 @@ def main() -> int:
         try:
             with nginx(folder, [replica.url for replica in replicas]) as url:
                 check_rules(url)
-                asyncio.run(kill_one_under_load(url, replicas, folder, options.visitors))
+                asyncio.run(kill_one_under_load(url, replicas, options.visitors))
                 replicas[0].start_again()
                 time.sleep(6)  # nginx tries a replica again after fail_timeout
-                asyncio.run(browser_comes_back(url, replicas_of(folder, replicas, url)))
+                asyncio.run(browser_comes_back(url, folder, replicas))
                 asyncio.run(check_limits(url))
         finally:
             for replica in replicas:

@@ -1,4 +1,4 @@
-"""`python -m model`: the model from a command line."""
+"""The command line: `python -m model`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from gettext import gettext as _
+from gettext import ngettext
 from pathlib import Path
 
 from model.errors import HeadlightError, TextError
@@ -15,8 +16,8 @@ from model.trace.file import PARTS, USUAL_PARTS, contents_of, megabytes, save_tr
 from model.trace.trace import run_trace
 
 _TRACE = """\
-Run a model over a text and write all it computed on the way into one .safetensors file.
-Of a text longer than the model's context the first tokens that fit are traced.
+Run a model over a text and write everything it computed into one .safetensors file.
+Of a text longer than the model's context, the tokens that fit are traced.
 
 Always in it: embed, pos_embed, resid_pre, q, k, v, z, attn_out, resid_mid, mlp_out, resid_post.
 Unless left out: attn_scores (before the mask), pattern, mlp_pre, mlp_post, logits.
@@ -30,7 +31,7 @@ to read it:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says; 0 if it was done, 1 with a line of error if not."""
+    """Run the command line; 0 on success, 1 after a one-line error message."""
     parser = argparse.ArgumentParser(prog="python -m model", description="GPT-2 with every step open to look at.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_trace(commands.add_parser(
@@ -109,10 +110,16 @@ def _trace(given: argparse.Namespace) -> None:
     parts = [part for part in USUAL_PARTS if part not in given.left_out] + ["result"] * given.result
     contents = contents_of(trace, layers=given.layers, parts=parts)
     save_trace(given.out, contents, model=model.name, tokens=model.tokenizer.tokens(ids))
-    sys.stderr.write(
-        f"{model.name}, {len(ids):,} token{'s' * (len(ids) != 1)}, {len(contents.layers)} of {model.config.n_layers} "
-        f"layers: {megabytes(contents.nbytes)} written into {given.out}\n"
+    said = ngettext(
+        "{name}, {n:,} token, {layers} of {n_layers} layers: {size} written into {file}",
+        "{name}, {n:,} tokens, {layers} of {n_layers} layers: {size} written into {file}",
+        len(ids),
     )
+    size, n_layers = megabytes(contents.nbytes), model.config.n_layers
+    said = said.format(
+        name=model.name, n=len(ids), layers=len(contents.layers), n_layers=n_layers, size=size, file=given.out
+    )
+    sys.stderr.write(f"{said}\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The measures of all heads at once: what each means in plain words, and its values for a whole trace.
+"""The measures of heads: what each means in plain words, and its values for all heads of a trace.
 
 They are computed in blocks of rows (`model.heads.sums`) and equal what `model.heads.measures` finds in a whole pattern.
 A measure is NaN where no query qualifies (a text of one token, or one that repeats nothing).

@@ -6,7 +6,7 @@ over what top-k left, then a draw among what is left. Sources: Fan et al. 2018 (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from gettext import gettext as _
 
 import numpy as np
@@ -30,22 +30,17 @@ class Sampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        wrong = None
         if not 0 < self.temperature < float("inf"):
-            raise SelectionError(
-                _("The temperature is {temperature!r}; it must be a number above 0.").format(
-                    temperature=self.temperature
-                )
-            )
-        if self.top_k < 0:
-            raise SelectionError(
-                _("Top-k is {top_k!r}; it must be 0 (no cut) or a number of tokens.").format(top_k=self.top_k)
-            )
-        if not 0 < self.top_p <= 1:
-            raise SelectionError(
-                _("Top-p is {top_p!r}; it must be above 0 and at most 1 (no cut).").format(top_p=self.top_p)
-            )
-        if self.seed < 0:
-            raise SelectionError(_("The seed is {seed!r}; it must be 0 or larger.").format(seed=self.seed))
+            wrong = _("The temperature is {temperature!r}; it must be a number above 0.")
+        elif self.top_k < 0:
+            wrong = _("Top-k is {top_k!r}; it must be 0 (no cut) or a number of tokens.")
+        elif not 0 < self.top_p <= 1:
+            wrong = _("Top-p is {top_p!r}; it must be above 0 and at most 1 (no cut).")
+        elif self.seed < 0:
+            wrong = _("The seed is {seed!r}; it must be 0 or larger.")
+        if wrong:
+            raise SelectionError(wrong.format(**asdict(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +129,7 @@ def shortlist(choice: Choice, n: int) -> Shortlist:
     """The `n` most likely tokens of `choice` (fewer in a smaller vocabulary), and the sums over the rest."""
     order = ranking(choice.logits)
     ids, rest = order[:n], order[n:]
-    return Shortlist(
-        ids,
-        choice.own[ids],
-        choice.tempered[ids],
-        choice.final[ids],
-        choice.kept[ids],
-        len(rest),
-        float(choice.own[rest].sum()),
-        float(choice.final[rest].sum()),
-        float(choice.tempered[rest][~choice.kept[rest]].sum()),
-    )
+    listed = (shares[ids] for shares in (choice.own, choice.tempered, choice.final))
+    cut = rest[~choice.kept[rest]]
+    sums = (float(choice.own[rest].sum()), float(choice.final[rest].sum()), float(choice.tempered[cut].sum()))
+    return Shortlist(ids, *listed, choice.kept[ids], len(rest), *sums)

@@ -1,4 +1,7 @@
-"""Traces kept for the next look, shared between sessions, bounded in bytes."""
+"""The cache of traces that sessions share, bounded in bytes.
+
+Not `cachetools.LRUCache`, which adds up the sizes of its entries: traces that continue each other share memory.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ class TraceCache:
     """The most recently used traces, at most `max_bytes` of them (the newest one is kept whatever its size).
 
     A text that continues or edits a cached one reuses the beginning they share. Passes wait for their turn in `turns`;
-    who asks for a trace that is being made already waits for that one.
+    a request for a trace that is already being made waits for that one.
     """
 
     def __init__(self, max_bytes: int, turns: Turns | None = None) -> None:
@@ -43,7 +46,7 @@ class TraceCache:
         Raises:
             TextError: no ids, or more than the network's context holds.
             SelectionError: a change of a head or link that is not there.
-            BusyError: too many passes wait already.
+            BusyError: too many passes are waiting already.
             Whatever `caller.check` raises: the trace is no longer wanted.
         """
         # A trace holds its network, so the number below cannot be given to another one while the entry lives.
@@ -56,13 +59,13 @@ class TraceCache:
         return found
 
     def forget(self, network: GPT2) -> None:
-        """Let go of every trace of `network`, and so of the network itself."""
+        """Drop every trace of `network`, and with them the network itself."""
         with self._lock:
             for key in [key for key in self._traces if key[0] == id(network)]:
                 del self._traces[key]
 
     def _look_up(self, key: _Key) -> Trace | threading.Event | None:
-        """The trace, or what tells when the one under way has ended; if neither, it is the caller's to make now."""
+        """The trace, or the event that ends the one under way; None if the caller must make it now."""
         with self._lock:
             if key in self._traces:
                 self._traces.move_to_end(key)

@@ -1,11 +1,11 @@
 """A whole trace in one `.safetensors` file, which any tool of that format reads.
 
 Tensors have TransformerLens' names and lie in fp32 with the axes that `AXES` names; `layer` counts the layers that were
-asked for. The file's metadata says the rest, each value as JSON: `model`, `ids`, `tokens` (as they are shown),
-`layers`, `axes`, and `changes` if the pass was a changed one. It is written piece by piece, so that it may be larger
-than the memory.
+asked for. The rest stands in the file's metadata, each value as JSON: `model`, `ids`, `tokens` (as they are shown),
+`layers`, `axes`, and `changes` if the pass was a changed one. The file is written piece by piece, so it may be larger
+than memory.
 
-The format: a length (8 bytes, little end first), that many bytes of JSON, then the numbers without gaps.
+The format: a length (8 bytes, little-endian), that many bytes of JSON, then the numbers without gaps.
 Source: the specification of safetensors 0.8 (huggingface/safetensors).
 """
 
@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from gettext import gettext as _
 from io import BufferedIOBase
+from itertools import product, starmap
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,13 @@ PARTS = {
     "logits": ("logits",),
     "result": ("result",),
 }
-"""What can be left out, as it is large: by a name of its own, the tensors."""
+"""The large tensors, which can be left out, by the name of the option."""
 USUAL_PARTS = ("patterns", "mlp", "logits")
 """All but `result`, which is `z` times rows of a weight matrix, and with many heads the largest of all."""
 
 
 class TraceFileError(HeadlightError):
-    """A trace file that cannot be written, or that is none."""
+    """A trace file that cannot be written, or a file that is not a trace."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Contents:
 
     @property
     def nbytes(self) -> int:
-        """How large the tensors are; the file has a few kilobytes more."""
+        """Bytes of the tensors; the file is a few kilobytes larger."""
         return sum(4 * math.prod(shape) for shape in self.shapes.values())
 
 
@@ -117,12 +118,12 @@ def contents_of(trace: Trace, *, layers: Sequence[int] | None = None, parts: Seq
 
 
 def save_trace(path: Path | str, contents: Contents, *, model: str, tokens: Sequence[Token]) -> int:
-    """Write the file; its size in bytes. A file of that name is replaced once the new one is whole.
+    """Write the file and return its size in bytes. An existing file is replaced once the new one is complete.
 
-    `model` and `tokens` are what its metadata says of the model and of the text.
+    `model` and `tokens` go into the metadata: the model's name, and the tokens as they are shown.
 
     Raises:
-        TraceFileError: there is no such folder, no room, or it may not be written.
+        TraceFileError: the folder does not exist or may not be written to, or the disk is full.
     """
     path = Path(path)
     if path.is_dir():
@@ -150,21 +151,17 @@ def save_trace(path: Path | str, contents: Contents, *, model: str, tokens: Sequ
             partial.unlink(missing_ok=True)
 
 
-def _go_on() -> None:
-    """Between two pieces there is nothing to wait for."""
-
-
 def write_trace(
     file: BufferedIOBase,
     contents: Contents,
     *,
     model: str,
     tokens: Sequence[Token],
-    between: Callable[[], None] = _go_on,
+    between: Callable[[], object] = lambda: None,
 ) -> None:
-    """Write the file's bytes; what they hold is computed on the way, one layer's (or head's) share at a time.
+    """Write the file's bytes, computing one layer's (or head's) share at a time.
 
-    `between` is called after each share, to let others have the model.
+    `between` is called after each share, to let others use the model.
     """
     header: dict[str, Any] = {"__metadata__": _metadata(contents, model, tokens)}
     start = 0
@@ -173,7 +170,7 @@ def write_trace(
         header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [start, end]}
         start = end
     text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)  # so that the numbers lie where a mapped file can be read as they are
+    text += b" " * (-len(text) % 8)  # aligns the numbers, so that a mapped file needs no copy
     file.write(len(text).to_bytes(8, "little") + text)
     for name in contents.shapes:
         for array in _arrays(name, contents):
@@ -205,7 +202,7 @@ def read_trace(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any]]
 
 
 def megabytes(nbytes: int) -> str:
-    """A size in words: `3.2 MB`; what is small keeps two digits."""
+    """A size as text, such as `3.2 MB`; below 1 MB with two decimals."""
     size = nbytes / 1e6
     return f"{size:,.0f} MB" if size >= 99.5 else f"{size:.1f} MB" if size >= 0.95 else f"{max(size, 0.01):.2f} MB"
 
@@ -226,20 +223,12 @@ def _metadata(contents: Contents, model: str, tokens: Sequence[Token]) -> dict[s
 def _arrays(name: str, contents: Contents) -> Iterator[np.ndarray]:
     """The pieces of a tensor in the order in which they lie in the file."""
     trace, axes = contents.trace, AXES[name]
-    if name == "logits":
-        yield from (trace.logits(pos) for pos in range(trace.n_pos))
-    elif "layer" not in axes:
-        yield getattr(trace, name)
-    else:
-        for layer in contents.layers:
-            yield from _layer_arrays(name, trace, layer)
-
-
-def _layer_arrays(name: str, trace: Trace, layer: int) -> Iterator[np.ndarray]:
     source: np.ndarray | Callable[..., np.ndarray] = getattr(trace, name)
     if isinstance(source, np.ndarray):
-        yield source[layer]
-    elif "head" in AXES[name]:
-        yield from (source(layer, head) for head in range(trace.network.config.n_heads))
+        yield from (source[layer] for layer in contents.layers) if "layer" in axes else [source]
+    elif "layer" not in axes:  # the logits
+        yield from map(source, range(trace.n_pos))
+    elif "head" in axes:
+        yield from starmap(source, product(contents.layers, range(trace.network.config.n_heads)))
     else:
-        yield source(layer)
+        yield from map(source, contents.layers)

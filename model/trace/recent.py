@@ -1,7 +1,7 @@
-"""What was derived last, kept for whoever asks for the same again.
+"""A cache of recently derived arrays, bounded in bytes; the least recently used go first.
 
-Each part of a page asks for what it shows, and asks again at every step of the token: a head's weights, say, for the
-strip, the bars and the matrices. The memory is bounded in bytes, and what was asked for longest ago goes first.
+The parts of a page ask for the same arrays, again at every step of the token: a head's weights, say, for the strip, the
+bars and the matrices. Not `cachetools.LRUCache`: it refuses values larger than the bound and would be one more package.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Recent:
         return self._nbytes
 
     def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What is kept as `key`, or else what `make` makes, which is kept from now on. It must not be changed."""
+        """What is kept as `key`, or else what `make` returns, kept from now on. Callers must not change it."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
@@ -39,7 +39,7 @@ class Recent:
                 return found
         made = make()
         with self._lock:
-            if key not in self._kept:  # another thread may have made it meanwhile
+            if key not in self._kept:  # another thread may have made it in the meantime
                 self._kept[key] = made
                 self._nbytes += made.nbytes
             while self._nbytes > self.max_bytes:

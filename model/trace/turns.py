@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from gettext import ngettext
 
 from model.errors import BusyError
 
@@ -89,8 +90,13 @@ class Turns:
                 raise RuntimeError("This thread is at the model already; a second turn would wait for ever.")
             if len(self._waiting) >= self.most_waiting:
                 raise BusyError(
-                    f"{len(self._waiting):,} texts are waiting for the model, as many as may. Nothing is lost: "
-                    "try again in a few seconds."
+                    ngettext(
+                        "{n:,} text is waiting for the model, and no more can. Nothing is lost: try again in a few "
+                        "seconds.",
+                        "{n:,} texts are waiting for the model, and no more can. Nothing is lost: try again in a few "
+                        "seconds.",
+                        len(self._waiting),
+                    ).format(n=len(self._waiting))
                 )
             turn = Turn(caller, long, max(self._used.get(caller.who, 0.0), self._fair_share))
             self._wait(turn)
