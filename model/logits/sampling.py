@@ -129,7 +129,6 @@ def shortlist(choice: Choice, n: int) -> Shortlist:
     """The `n` most likely tokens of `choice` (fewer in a smaller vocabulary), and the sums over the rest."""
     order = ranking(choice.logits)
     ids, rest = order[:n], order[n:]
-    listed = (shares[ids] for shares in (choice.own, choice.tempered, choice.final))
-    cut = rest[~choice.kept[rest]]
-    sums = (float(choice.own[rest].sum()), float(choice.final[rest].sum()), float(choice.tempered[cut].sum()))
-    return Shortlist(ids, *listed, choice.kept[ids], len(rest), *sums)
+    c, cut = choice, rest[~choice.kept[rest]]
+    sums = float(c.own[rest].sum()), float(c.final[rest].sum()), float(c.tempered[cut].sum())
+    return Shortlist(ids, c.own[ids], c.tempered[ids], c.final[ids], c.kept[ids], len(rest), *sums)
