@@ -2,7 +2,7 @@
 #
 #   PORT      the port that `make run` serves on
 #   PYTHON    the Python that .venv is made with
-#   PIP_ARGS  more arguments for pip. For PyTorch's smaller CPU-only wheels, from PyTorch's own index:
+#   PIP_ARGS  more arguments for pip, such as PyTorch's own index, for its smaller CPU-only wheels:
 #             make run PIP_ARGS="--extra-index-url https://download.pytorch.org/whl/cpu"
 #   ARGS      more arguments for the program that runs: make test ARGS="-k heatmap -x"
 
@@ -11,7 +11,7 @@ PYTHON = python3
 PIP_ARGS ?=
 ARGS =
 
-# Never by an absolute path and never through .venv/bin's scripts: folders with spaces, and moved ones, work.
+# A relative path, and no script of .venv/bin, so that folders with spaces and moved folders work.
 PY = .venv/bin/python
 # A .venv whose Python is gone is made again, whatever its stamps say.
 BROKEN = $(if $(wildcard $(PY)),,no-python)
@@ -19,25 +19,25 @@ BROKEN = $(if $(wildcard $(PY)),,no-python)
 help:
 	@echo 'make run      serve the app on http://127.0.0.1:$(PORT) (another port: make run PORT=8600)'
 	@echo 'make test     all tests, those in a browser included (some: make test ARGS="-k heatmap")'
-	@echo 'make test-busy  the same beside two busy processes: no outcome may depend on speed'
+	@echo 'make test-busy  the same beside two busy processes: no result may depend on speed'
 	@echo 'make soak     the long soak: 40 visitors at once, five minutes'
-	@echo 'make bench    measure speed and memory: bench/results.md (ten minutes on a machine that does nothing else)'
+	@echo 'make bench    measure speed and memory: bench/results.md (ten minutes on an otherwise idle machine)'
 	@echo 'make check    linters, formatting and types'
-	@echo 'make format   put the formatting in order'
-	@echo 'make lock     requirements.lock and requirements-dev.lock, after a change of a requirements file'
-	@echo 'make train    fetch the texts and train the embedded model anew'
+	@echo 'make format   fix the formatting'
+	@echo 'make lock     update both lock files after a change of a requirements file'
+	@echo 'make train    fetch the texts and retrain the embedded model'
 	@echo 'make clean    remove .venv and all caches'
 
 run: .venv/installed-run
 	@exec $(PY) serve.py --server.port=$(PORT) --server.address=127.0.0.1 --server.headless=true $(ARGS)
 
-# Two workers, one thread of torch each. `worksteal`: a worker that has nothing left takes over half of the other's tests.
+# Two workers, one thread of torch each. With `worksteal`, a worker that has finished takes half of the other's remaining tests.
 TEST = OMP_NUM_THREADS=1 $(PY) -m pytest -n 2 --dist worksteal $(ARGS)
 
 test: .venv/installed-dev
 	@$(TEST)
 
-# The busy processes end with the shell that started them, however it ends; should it be killed, they notice it is gone.
+# The busy processes end with the shell that started them; they also notice when that shell was killed.
 BUSY = import os; parent = os.getppid()\nwhile os.getppid() == parent: sum(range(100_000))
 
 test-busy: .venv/installed-dev
@@ -48,7 +48,7 @@ test-busy: .venv/installed-dev
 soak: .venv/installed-dev
 	@exec $(PY) -m tests.soak $(ARGS)
 
-# What cannot be measured here (no browser, say) is left out of the report.
+# The report leaves out what cannot be measured here (without a browser, for example).
 bench: .venv/installed-dev bench/.venv/installed
 	@rm -rf bench/parts; mkdir bench/parts
 	-@$(BENCH_PY) -m bench.trace --out bench/parts/trace.json
@@ -70,9 +70,9 @@ format: .venv/installed-dev
 train: .venv/installed-training
 	@$(PY) -m model.training.prepare && exec $(PY) -m model.training.train $(ARGS)
 
-# The lock names every file by its sum but those of torch: its CPU-only wheels, from PyTorch's own index, are other files
-# than PyPI's of the same version, so torch is pinned by its version alone. Nor are CUDA's libraries in it, which only
-# PyPI's torch for Linux brings.
+# The locks hold a hash for every file, except for torch: the CPU-only wheels of PyTorch's own index are not the files
+# that PyPI has for the same version, so torch is pinned by version alone. They leave out CUDA's libraries too, which
+# only PyPI's torch for Linux requires.
 NOT_LOCKED = torch triton $(addprefix cuda-,bindings pathfinder toolkit) $(addprefix nvidia-,cublas cuda-cupti cuda-nvrtc \
   cuda-runtime cudnn-cu13 cufft cufile curand cusolver cusparse cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx)
 
@@ -108,9 +108,10 @@ bench/.venv/installed: bench/requirements.txt requirements.txt
 
 no-python:
 
-# $(call install,FILES,STAMPS): installs FILES, those in their locks by their sums, then marks $@, and STAMPS too, whose packages are among them.
-# One make at a time: the lock is the shell's own (python only asks for it), so it goes when the shell does. Who waited looks
-# again whether there is still anything to do. The stamp is as old as the start: a file edited meanwhile counts as newer.
+# $(call install,FILES,STAMPS) installs FILES, with hashes where they have a lock, then makes the stamp $@, and STAMPS
+# too, whose packages are among them. Only one make installs at a time: the shell holds the lock (python only requests
+# it), so the lock ends with the shell. A make that has waited checks again whether there is anything left to do. The
+# stamp has the time of the start, so a file that was edited meanwhile counts as newer.
 locks = $(wildcard $(patsubst %.txt,%.lock,$(1)))
 
 define install

@@ -13,12 +13,13 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import model  # noqa: F401 - before torch: it sets how idle threads wait
 from bench import models
-from bench.clock import resident_bytes
+from bench.clock import alternated, resident_bytes
 from bench.command import child, parser_of, write
 from model.files.checkpoint import WEIGHTS_FILE
 from model.files.weights import load_weights
@@ -51,12 +52,7 @@ def load_once(file: Path) -> dict[str, float]:
 def pass_times(runs: int) -> list[float]:
     """Milliseconds of `runs` traces, packed; in a process of its own."""
     network, ids = models.network_of(models.random_weights(), packed=True), models.ids_of(LENGTH)
-    times = []
-    for _ in range(runs + 1):
-        start = time.perf_counter()
-        run_trace(network, ids)
-        times.append(1000 * (time.perf_counter() - start))
-    return times[1:]
+    return alternated({"pass": partial(run_trace, network, ids)}, runs)["pass"]
 
 
 def under_load(runs: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Changes to a pass: heads switched off, single query -> key links cut. Made through the network's one tap.
 
-The network itself is never touched: `Changes.tap` replaces what a head hands on, and everything after it is computed
+The network itself is never changed: `Changes.tap` replaces what a head passes on, and everything after it is computed
 from that. Sources: switching off by zero, Michel et al. 2019, "Are Sixteen Heads Really Better than One?"; by a mean,
 Wang et al. 2022, "Interpretability in the Wild"; cutting links, Geva et al. 2023, "Dissecting Recall of Factual
 Associations in Auto-Regressive Language Models" ("attention knockout").
@@ -44,11 +44,11 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """Heads that are off (each once; the last word counts) and links that are cut. False if there are none.
+    """Heads that are off (each once; the last entry counts) and links that are cut. False if there are none.
 
     A cut link's weight becomes 0. With `renormalise` the row's other weights are the softmax without that key, so they
     add up to 1 again; else they stay as they were. A row whose every key is cut is all 0 either way. Cuts come before
-    the mean: a head that is both hands on the mean of what its cut weights give.
+    the mean: a head that has both passes on the mean of what its cut weights give.
     """
 
     off: tuple[Off, ...] = ()
@@ -86,27 +86,27 @@ class Changes:
                 found.setdefault(cut.query, []).append(cut.key)
         return found
 
-    # --- other changes, made of these ------------------------------------------------------------------------------
+    # --- changes made from these ------------------------------------------------------------------------------------
 
     def with_off(self, layer: int, head: int, way: Way | None) -> Changes:
-        """The same with the head off in this way, or on."""
+        """A copy with the head off in this way, or on if `way` is None."""
         others = tuple(off for off in self.off if off[:2] != (layer, head))
         return replace(self, off=others if way is None else (*others, Off(layer, head, way)))
 
     def with_cuts(self, cuts: Iterable[Link]) -> Changes:
-        """The same with these links cut and no others."""
+        """A copy with exactly these links cut."""
         return replace(self, cuts=tuple(cuts))
 
     def with_renormalise(self, on: bool) -> Changes:
-        """The same with the rows of cut links renormalised, or not."""
+        """A copy with the rows of cut links renormalised, or not."""
         return replace(self, renormalise=on)
 
     def moved(self, positions: int) -> Changes:
-        """The same with every link that many positions further: tokens were put in front (below 0: taken away)."""
+        """A copy with every link moved by `positions`, after tokens were put in front (below 0: removed)."""
         return self.with_cuts(Link(c.layer, c.head, c.query + positions, c.key + positions) for c in self.cuts)
 
     def fitting(self, *, n_layers: int, n_heads: int, n_pos: int) -> Changes:
-        """What of it exists in a model of this size and a text of this length."""
+        """A copy with only what exists in a model of this size and a text of this length."""
 
         def here(layer: int, head: int) -> bool:
             return 0 <= layer < n_layers and 0 <= head < n_heads
@@ -121,7 +121,7 @@ class Changes:
         """Raise unless all of it exists.
 
         Raises:
-            SelectionError: a head or a link that a pass of this network over `n_pos` tokens has not.
+            SelectionError: a head or a link that a pass of this network over `n_pos` tokens does not have.
         """
         here = self.fitting(n_layers=config.n_layers, n_heads=config.n_heads, n_pos=n_pos)
         missing = [_("head {head}").format(head=f"L{o.layer}H{o.head}") for o in self.off if o not in here.off]
@@ -159,7 +159,7 @@ class Changes:
         return weights
 
     def tap(self, config: GPT2Config, then: Tap) -> Tap:
-        """A tap that makes these changes in one pass over a whole text, and hands on what is then used to `then`."""
+        """A tap that makes these changes in one pass over a whole text, and passes the changed tensors to `then`."""
         if not self:
             return then
         seen: dict[str, Tensor] = {}
@@ -184,7 +184,7 @@ class Changes:
         for head in heads:
             q, k, v = (seen[name][head] for name in ("q", "k", "v"))  # each (pos, d_head)
             for query in self.keys_cut(layer, head):
-                # Only the rows that lose a key are computed again; what the others gave stays as it is.
+                # Only the rows that lose a key are computed again.
                 scores = attention.attn_scores(q[query : query + 1], k[: query + 1], scale)  # (1, key)
                 z[head, query] = self.pattern(layer, head, scores, first=query)[0] @ v[: query + 1]
             way = self.way_of(layer, head)
@@ -194,4 +194,4 @@ class Changes:
 
 
 NO_CHANGES = Changes()
-"""The pass as the model makes it."""
+"""No changes: the pass as the model makes it."""

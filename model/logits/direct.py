@@ -1,8 +1,8 @@
 """What each part of the network adds directly to one token's logit: every head, MLP, embedding and bias.
 
 The last layer's residual stream is the sum of what all parts have written into it, and the logit is linear in that sum
-but for the final LayerNorm's division. With its divisor frozen at the value it had in this pass, the logit falls apart
-into one number a part, and the numbers add up to it. Sources: Elhage et al. 2021, "A Mathematical Framework for
+except for the final LayerNorm's division. With its divisor frozen at its value in this pass, the logit is a sum of one
+number for each part. Sources: Elhage et al. 2021, "A Mathematical Framework for
 Transformer Circuits"; TransformerLens' `logit_attrs` and `stack_head_results` do the same.
 """
 
@@ -61,7 +61,7 @@ class DirectLogits:
 def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: bool = False) -> DirectLogits:
     """The parts of the logits of `ids` after `pos`. With `less_average` those of the logit less all tokens' average.
 
-    A part that raises every token's logit alike changes no probability: less the average, it counts nothing.
+    A part that raises every token's logit equally changes no probability: less the average, it counts as 0.
 
     Raises:
         SelectionError: a position or a token that is not there, or no token.
@@ -80,7 +80,7 @@ def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: b
     if less_average:
         rows, own = rows - average_row(network), own - own.mean()
     scale = (resid.var(correction=0) + network.ln_f.eps).rsqrt()
-    # Bringing a part to mean 0 before the product is the same as bringing what it is multiplied with to mean 0.
+    # Centring a part before the product is the same as centring what it is multiplied by.
     weighted = rows * network.ln_f.weight.detach().double()
     direction = (weighted - weighted.mean(dim=1, keepdim=True)) * scale  # (token, d_model)
 
@@ -107,7 +107,7 @@ def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: b
 
 
 def average_row(network: GPT2) -> Float[Tensor, " d_model"]:
-    """The mean of the output embedding's rows (float64): the average token's. Read anew only if the weights change."""
+    """The mean of the output embedding's rows (float64). Computed again only if the weights change."""
     unembed = network.unembed
     version = 0 if unembed.is_inference() else unembed._version  # those of inference mode have none
     kept = _averages.get(network)

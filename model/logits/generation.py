@@ -1,4 +1,4 @@
-"""One token at a time: each token is read once, and what later tokens need of it, its keys and values, is kept.
+"""One token at a time: each token is read once; its keys and values, which later tokens need, are kept.
 
 `read_next` is that step. `read_again` is what it replaces: a pass over the whole text, with nothing kept. Both give the
 same numbers up to rounding, which `step_difference` measures.
@@ -53,7 +53,7 @@ def cache_of(trace: Trace, n_pos: int, *, capacity: int | None = None) -> KeyVal
 
 
 def read_next(network: GPT2, token_id: int, cache: KeyValueCache) -> tuple[Step, KeyValueCache]:
-    """Read one token after those in `cache`; what was computed, and the cache with this token in it.
+    """Read one token after those in `cache`: what was computed, and the cache extended by this token.
 
     Raises:
         TextError: the cache holds as many tokens as the model's context.
@@ -62,7 +62,7 @@ def read_next(network: GPT2, token_id: int, cache: KeyValueCache) -> tuple[Step,
 
 
 def read_again(network: GPT2, ids: Sequence[int], *, between: Callable[[], object] = lambda: None) -> Step:
-    """Read the whole text anew; what was computed for its last token. `between` is called before each layer.
+    """Read the whole text anew: what was computed for its last token. `between` is called before each layer.
 
     Raises:
         TextError: no ids, or more than the network's context holds.
@@ -84,9 +84,9 @@ def largest_number(step: Step) -> float:
 def timed(
     read: Callable[[], Step], waited: Callable[[], float] = lambda: 0.0, *, most_runs: int = 5
 ) -> tuple[Step, float]:
-    """A step and the milliseconds it took: the least of a few runs unless they are long, as other work only adds.
+    """A step and the milliseconds it took: the shortest of up to `most_runs` runs, fewer if they are long.
 
-    `waited` counts the seconds that were spent giving way to other work; they are not the step's.
+    `waited` counts the seconds spent giving way to other work, which are subtracted.
     """
     least, spent, runs = float("inf"), 0.0, 0
     while runs < most_runs and (spent < _ENOUGH_SECONDS or (runs == 1 and spent < _LONG_RUN)):
@@ -101,8 +101,7 @@ def multiplications(config: GPT2Config, n_new: int, n_past: int = 0) -> int:
     """Multiplications in the matrix products of a pass over `n_new` tokens after `n_past` kept ones.
 
     Projections, scores and weighted sums (of the keys that the mask lets through), and the logits of the last token.
-    LayerNorm, softmax, GELU and the scaling of the scores are left out: together they come to less than a hundredth in
-    GPT-2's sizes.
+    LayerNorm, softmax, GELU and the scaling of the scores are left out: together they are below 1 % in GPT-2's sizes.
     """
     d = config.d_model
     projections = 4 * d * d + 2 * d * config.d_mlp  # c_attn, c_proj, c_fc, c_proj
@@ -111,7 +110,7 @@ def multiplications(config: GPT2Config, n_new: int, n_past: int = 0) -> int:
 
 
 def written(trace: Trace, choose: Callable[[Float[np.ndarray, " d_vocab"], int], int]) -> Iterator[int]:
-    """Write on after `trace`'s text: the ids one by one, until the text is as long as the model's context.
+    """Continue `trace`'s text: the ids one by one, until the text is as long as the model's context.
 
     `choose(logits, position)` names the token that follows `position`. No token is read twice.
     """

@@ -1,4 +1,4 @@
-"""From the logits of a position to the token written after it: temperature, top-k, top-p, and a draw that repeats.
+"""From a position's logits to the next token: temperature, top-k, top-p, and a reproducible draw.
 
 Pure functions of arrays; probabilities are float64. The order is the usual one: temperature, then top-k, then top-p
 over what top-k left, then a draw among what is left. Sources: Fan et al. 2018 (top-k), Holtzman et al. 2020 (top-p).
@@ -45,7 +45,7 @@ class Sampling:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """One choice of a token with all that led to it; `final` is what it was drawn from (zero for what was cut)."""
+    """One choice of a token and how it came about; it was drawn from `final`, which is zero for what was cut."""
 
     id: int
     logits: Float[np.ndarray, " d_vocab"]
@@ -54,7 +54,7 @@ class Choice:
     within_k: Bool[np.ndarray, " d_vocab"]  # what top-k leaves
     kept: Bool[np.ndarray, " d_vocab"]  # what top-p leaves of that
     final: Float[np.ndarray, " d_vocab"]
-    dice: float | None  # the random number from 0 to 1, none where nothing was drawn
+    dice: float | None  # the random number from 0 to 1; None if nothing was drawn
 
 
 @dataclass(frozen=True, eq=False)

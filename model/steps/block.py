@@ -232,7 +232,7 @@ def _mlp(block: Block, x: Float[np.ndarray, " d_model"]) -> tuple[np.ndarray, np
 
 
 def _row(values: np.ndarray) -> Tensor:
-    """A copy, as a trace's arrays are read-only."""
+    """A copy as a tensor, since a trace's arrays are read-only."""
     return torch.tensor(values)
 
 
@@ -249,14 +249,14 @@ def _normalise(x: Float[np.ndarray, " size"], norm: nn.LayerNorm) -> Normalisati
 def _project(
     x: Float[np.ndarray, " d_in"], layer: Conv1D, out: Float[np.ndarray, " d_out"] | None = None
 ) -> Projection:
-    """`out` is what the pass kept of the result; where it kept nothing, the network's own module computes it."""
+    """`out` is the result that the pass kept; if it kept none, the network's own module computes it."""
     weight = layer.weight.numpy()
     own = layer(_row(x)).numpy() if out is None else out
     return Projection(x, weight, x.astype(np.float64) @ weight, layer.bias.numpy(), own)
 
 
 def _cut(qkv: Float[np.ndarray, " three_d_model"], n_heads: int) -> Float[np.ndarray, "part head d_head"]:
-    """Queries, keys and values cut out of the long vector, each head's piece a row."""
+    """Queries, keys and values cut out of the long vector, with a row for each head."""
     d_model = len(qkv) // 3
     d_head = d_model // n_heads
     starts = [[part * d_model + head * d_head for head in range(n_heads)] for part in range(3)]

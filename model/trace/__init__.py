@@ -1,1 +1,1 @@
-"""What one pass over a text leaves to look at; how traces are stored, shared, queued for, and written to files."""
+"""Traces: what one pass over a text keeps, and how traces are stored, shared, queued for, and written to files."""

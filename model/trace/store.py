@@ -1,7 +1,7 @@
-"""Where a pass stores what a trace keeps: memory allocated once, filled from the left, never written twice.
+"""Where a pass stores what a trace keeps: memory that is allocated once and filled from the left.
 
-A text that continues a traced one continues in the same room as long as there is some; the shorter trace sees only its
-own positions of it. So typing on copies nothing, and texts that continue each other hold their beginning once.
+A text that continues a traced one uses the same memory while there is room in it; the shorter trace sees only its own
+positions. So typing on copies nothing, and texts that continue each other share their beginning.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Memory:
 
 
 class Store:
-    """The kept activations of one trace: the first `n_pos` positions of a room."""
+    """The kept activations of one trace: the first `n_pos` positions of a memory."""
 
     def __init__(self, memory: Memory, n_pos: int) -> None:
         self.memory, self.n_pos = memory, n_pos
@@ -69,7 +69,7 @@ class Store:
     def tap_from(self, start: int, between: Callable[[], object]) -> Tap:
         """A tap that stores the positions from `start` on; `between` is called before each layer.
 
-        Keys and values are not its work: the pass writes them into `cache`.
+        It stores no keys and values: the pass writes them into `cache`.
         """
         places = {f"h.{layer}.resid_pre": resid[start:] for layer, resid in enumerate(self.resid[:-1])}
         for kind in ("resid_mid", "q", "z"):
@@ -89,7 +89,7 @@ def store_for(network: GPT2, n_pos: int, prefix: Store | None = None, n_shared: 
     """A store for `n_pos` positions, of which the first `n_shared` are already those of `prefix`."""
     if prefix is not None and n_shared == prefix.n_pos and prefix.memory.take(n_shared, n_pos):
         return Store(prefix.memory, n_pos)
-    spare = max(_LEAST_SPARE, n_pos // 8)  # a text mostly goes on; memory that is not used yet costs nothing
+    spare = max(_LEAST_SPARE, n_pos // 8)  # most texts go on; memory that is not touched yet costs nothing
     memory = Memory(network.config, min(network.config.n_ctx, n_pos + spare))
     memory.take(0, n_pos)
     store = Store(memory, n_pos)

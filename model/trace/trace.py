@@ -1,9 +1,9 @@
-"""A trace: what one pass over a text leaves to look at.
+"""A trace: what one pass over a text keeps for inspection.
 
 The pass runs with the fused attention kernel and keeps, for each layer, only `resid_pre`, `resid_mid`, `q`, `k`, `v`
 and `z`; memory grows with the text's length, not with its square. Everything else is derived when asked for, by the
-steps in `model.network.attention`, and equals what the network computed. What is asked for again and again is
-remembered for a while (`model.trace.recent`). Arrays are read-only; a trace never changes and may be shared.
+steps in `model.network.attention`, and equals what the network computed. Arrays derived recently are cached
+(`model.trace.recent`). Arrays are read-only; a trace never changes and may be shared.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def run_trace(
     changes: Changes = NO_CHANGES,
     between: Callable[[], object] = lambda: None,
 ) -> Trace:
-    """Trace `network` over `ids`. From `prefix`, a trace of the same network, what the beginnings share is reused.
+    """Trace `network` over `ids`. The beginning shared with `prefix`, a trace of the same network, is reused.
 
-    With `changes` the pass is a changed one, made from its beginning; the network itself stays as it is.
-    `between` is called before each layer; it may let other work in, and what it raises ends the pass.
+    With `changes` the pass is a changed one and reuses nothing; the network itself stays as it is.
+    `between` is called before each layer; it may let other work in, and an exception that it raises ends the pass.
 
     Raises:
         TextError: no ids, or more than the network's context holds.
@@ -71,11 +71,8 @@ def run_trace(
     finite[1:] &= (queries * keys).isfinite()
     for layer, is_finite in enumerate(finite.tolist()):
         if not is_finite:
-            if layer < network.config.n_layers:
-                found = _(
-                    "The numbers of this model exceed fp32's range: those that layer {layer} reads are not finite."
-                )
-            else:
+            found = _("The numbers of this model exceed fp32's range: those that layer {layer} reads are not finite.")
+            if layer == network.config.n_layers:
                 found = _("The numbers of this model exceed fp32's range: those after the last layer are not finite.")
             cause = _("Its weights are damaged, or were not meant for fp32.")
             raise CheckpointError(f"{found.format(layer=layer)} {cause}")
@@ -83,7 +80,7 @@ def run_trace(
 
 
 def _shared(prefix: Trace | None, network: GPT2, ids: Sequence[int]) -> int:
-    """How many leading positions can be taken over; the last one is always computed, so that a pass takes place."""
+    """How many leading positions can be reused; the last one is always computed, so that a pass takes place."""
     if prefix is None or prefix.network is not network or prefix.changes:
         return 0
     return shared_length(prefix.ids, ids[:-1])
@@ -105,14 +102,14 @@ class Trace:
     """One pass of `network` over `ids`. Axes: layer, head, pos (query or key), d_model, d_head, d_mlp, d_vocab.
 
     After a changed pass everything is as `changes` left it: `pattern` has the cut links at 0, `z` and `result` are what
-    a switched-off head handed on (while its pattern is still what it read), all later layers what they made of that.
+    a switched-off head passed on (its pattern is still what it read), and all later layers follow from that.
     """
 
     network: GPT2
     ids: tuple[int, ...]
     _store: Store = field(repr=False)
     changes: Changes = NO_CHANGES
-    _name: object = field(default_factory=object, init=False, repr=False)  # what is remembered does not hold the trace
+    _name: object = field(default_factory=object, init=False, repr=False)  # a cache key: holds no trace
 
     @property
     def n_pos(self) -> int:
@@ -169,7 +166,7 @@ class Trace:
     # --- derived: attention ----------------------------------------------------------------------------------------
 
     def attn_scores(self, layer: int, head: int, *, scaled: bool = True) -> Float[np.ndarray, "query key"]:
-        """Query-key products before the mask: what every query would think of every key; unscaled if asked for."""
+        """Query-key products before the mask, for every query and every key; without the scale if asked for."""
         return _frozen(self._scores(layer, head) if scaled else self._scores(layer, head, scale=1.0))
 
     def masked_scores(self, layer: int, head: int) -> Float[np.ndarray, "query key"]:
@@ -179,7 +176,7 @@ class Trace:
     def pattern(self, layer: int, head: int, *, causal: bool = True) -> Float[np.ndarray, "query key"]:
         """Softmax weights: rows add up to 1 (unless links were cut), exactly 0 above the diagonal.
 
-        With `causal=False` every token sees every other, as in an encoder; GPT-2 was never trained so.
+        With `causal=False` every token sees every other, as in an encoder; GPT-2 was not trained this way.
         """
 
         def derived() -> np.ndarray:
@@ -203,7 +200,7 @@ class Trace:
     def weighted_values(self, layer: int, head: int, query: int) -> Float[np.ndarray, "key d_head"]:
         """The values of the keys `query` sees, times its weights; they add up to `z[layer, head, query]`.
 
-        (Not to what is handed on in place of a switched-off head's z.)
+        (Not to what replaces the z of a switched-off head.)
         """
         self.check_pos(query)
         scores = self._scores(layer, head)[query : query + 1, : query + 1]
@@ -268,7 +265,7 @@ class Trace:
         return _frozen(self.network.logits(self._store.resid[:, pos]))
 
     def remembered(self, what: Hashable, derive: Callable[[], Made]) -> Made:
-        """What `derive` derives from this trace; asked for again soon, it is not derived anew. Not to be changed."""
+        """What `derive` returns, cached as `what` of this trace. Callers must not change it."""
         return _derived.get((self._name, what), derive)
 
     # --- checks ----------------------------------------------------------------------------------------------------
