@@ -1,7 +1,7 @@
-"""Serve Headlight: `python serve.py`, with any of Streamlit's options behind it (`--server.port=8600`).
+"""Serve Headlight: `python serve.py`, followed by any of Streamlit's options (`--server.port=8600`).
 
-The same as `streamlit run app.py`, except that nothing about this machine leaves it, and that freed memory goes back to
-the system.
+The same as `streamlit run app.py`, except that it sends nothing about this machine anywhere, and returns freed memory
+to the system.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # glibc's malloc.h
 def main(options: list[str]) -> None:
     """Serve the app until it is told to stop."""
     give_memory_back()
-    os.chdir(Path(__file__).parent)  # where the app's path is just its name, and .streamlit/config.toml is found
+    os.chdir(Path(__file__).parent)  # here Streamlit finds app.py and .streamlit/config.toml
     serve(APP, options)
 
 

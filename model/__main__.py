@@ -78,10 +78,13 @@ def _layers(text: str) -> list[int]:
     layers: list[int] = []
     for part in text.split(","):
         if not (span := re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part)):
-            raise argparse.ArgumentTypeError(f"{text!r} is no list of layers; write for example 0,3-5")
+            raise argparse.ArgumentTypeError(
+                _("{given!r} is no list of layers; write for example 0,3-5").format(given=text)
+            )
         first, last = int(span[1]), int(span[2] or span[1])
         if last < first:
-            raise argparse.ArgumentTypeError(f"{part.strip()} runs backwards; write {last}-{first}")
+            wrong = _("{given} runs backwards; write {last}-{first}").format(given=part.strip(), last=last, first=first)
+            raise argparse.ArgumentTypeError(wrong)
         layers += range(first, last + 1)
     return layers
 
@@ -103,9 +106,8 @@ def _trace(given: argparse.Namespace) -> None:
     n_ctx, whole = model.config.n_ctx, model.tokenizer.encode(text, start_token=given.start_token)
     ids = whole[:n_ctx]
     if len(whole) > n_ctx:
-        sys.stderr.write(
-            f"The text has {len(whole):,} tokens; {model.name} reads {n_ctx:,}: the first {n_ctx:,} are traced.\n"
-        )
+        cut = _("The text has {n:,} tokens; {name} reads {n_ctx:,}: the first {n_ctx:,} are traced.")
+        sys.stderr.write(f"{cut.format(n=len(whole), name=model.name, n_ctx=n_ctx)}\n")
     trace = run_trace(model.network, ids)
     parts = [part for part in USUAL_PARTS if part not in given.left_out] + ["result"] * given.result
     contents = contents_of(trace, layers=given.layers, parts=parts)
