@@ -6,6 +6,7 @@ Where a text is too long to draw every cell, a click shows the cells around it o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import streamlit as st
@@ -19,10 +20,17 @@ from viz.state.focus import Head
 from viz.state.kept import Kept
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
-from viz.text.catalogue import _
+from viz.text.catalogue import N_, _
 from viz.text.markdown import as_text
 from viz.text.numbers import short_number
 from viz.theme import Theme
+
+NOT_READ = N_("**query {query}** does not read **key {key}**: it comes later, so it is masked.")
+_CLICK = {"token": N_("Click a cell to choose its query token."), "word": N_("Click a cell to choose its query word.")}
+_CLICK_REDUCED = {
+    "token": N_("Click a cell to choose its query token, and to see the cells around it one by one."),
+    "word": N_("Click a cell to choose its query word, and to see the cells around it one by one."),
+}
 
 
 @dataclass(frozen=True)
@@ -44,11 +52,17 @@ def matrices(
     labels: Sequence[str],
     shares: Callable[[Cell], str],
     positions: Sequence[int] | None = None,
+    token_at: Callable[[int], int] | None = None,
+    unit: str = "token",
+    not_read: str = NOT_READ,
+    words_in: AbstractContextManager[object] | None = None,
 ) -> Part:
     """Draw a figure of matrices whose rows and columns are `labels`; returns the drawn part: all, or around one cell.
 
-    `shares` says in Markdown how much the clicked cell's query gives its key; `text` names the text on show.
-    `positions` (from 0) are those of the labels in the text, where these are not all of its tokens.
+    `shares` says in Markdown how much the clicked cell's query gives its key, `not_read` that the cell is masked.
+    `text` names the text on show. `positions` (from 0) are those of the labels in the text, where these are not all of
+    its tokens; `token_at` gives the token that a click on a row chooses, where that is another than the row's position.
+    `unit` is what a label stands for, a token or a word. The words stand in `words_in`, by default below the figure.
     """
     of, around = (key, text, *heads), Kept[Cell](f"{key}_around")
     named: _Named | None = st.session_state.get("named_cell")
@@ -62,7 +76,7 @@ def matrices(
         found = part.chart.cell_at(curve, point)
         if found is not None:
             cell = part.whole(found)
-            query = position(cell.row)
+            query = (token_at or position)(cell.row)
             st.session_state.named_cell = _Named(of, cell, query)
             around.put(text, cell)
             set_focus(get_focus().with_query(query))
@@ -79,20 +93,15 @@ def matrices(
         heads=heads,
         on_click=clicked,
     )
-    if named is not None and named.of == of:
-        query, read = (f"{position(at) + 1} “{as_text(labels[at])}”" for at in (named.cell.row, named.cell.column))
-        if named.cell.masked:
-            say(
-                "**query {query}** does not read **key {key}**: it comes later, so it is masked.", query=query, key=read
-            )
+    with words_in or nullcontext():
+        if named is not None and named.of == of:
+            query, read = (f"{position(at) + 1} “{as_text(labels[at])}”" for at in (named.cell.row, named.cell.column))
+            if named.cell.masked:
+                say(not_read, query=query, key=read)
+            else:
+                say("**query {query}** reads **key {key}**: {shares}", query=query, key=read, shares=shares(named.cell))
         else:
-            say("**query {query}** reads **key {key}**: {shares}", query=query, key=read, shares=shares(named.cell))
-    else:
-        st.caption(
-            _("Click a cell to choose its query token, and to see the cells around it one by one.")
-            if part.chart.is_reduced
-            else _("Click a cell to choose its query token.")
-        )
+            st.caption(_((_CLICK_REDUCED if part.chart.is_reduced else _CLICK)[unit]))
     return part
 
 

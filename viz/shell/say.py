@@ -1,4 +1,4 @@
-"""Messages as running text and as small print: `_` looks them up and fills in their places."""
+"""Messages as running text and as small print: looked up in the catalogue, with their places filled in."""
 
 from __future__ import annotations
 
@@ -17,3 +17,8 @@ def say(message: str, **places: Any) -> None:
 def remark(message: str, **places: Any) -> None:
     """Write a message in small print."""
     st.caption(_(message, **places))
+
+
+def heading(message: str, **places: Any) -> None:
+    """Write a message as the heading of a part of the page."""
+    st.subheader(_(message, **places), anchor=False)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[3]
 NOT_YET_COVERED = re.compile(
     r"viz/components/|viz/figures/(bars|change|next_token)|viz/pages/\w+/figure(?!_weight\.py)|viz/pages/block/drawing"
 )
-MARKS = {"_", "N_", "ngettext", "say", "remark"}
+MARKS = {"_", "N_", "ngettext", "say", "remark", "heading"}
 # Streamlit's calls whose first argument is read by a person, and the arguments that are, of whatever call.
 SHOWN_FIRST = {
     *("button", "caption", "checkbox", "code", "download_button", "error", "expander", "form_submit_button", "header"),

@@ -14,21 +14,20 @@ from model.text.token_label import token_label
 from model.text.words import RULE, Words, group_pattern, group_words
 from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.figures.bars import token_bars
-from viz.figures.chart import Cell
 from viz.pages.attention.figures import share_matrix
 from viz.shell.charts import chart
+from viz.shell.matrices import matrices
 from viz.shell.say import say
 from viz.shell.shell import strip_revision, theme
 from viz.state.address import write_url
 from viz.state.focus import Focus, head_name
-from viz.state.kept import Kept, bound
+from viz.state.kept import bound
 from viz.state.session import get_focus, set_focus
 from viz.state.view import View
 from viz.text.catalogue import N_, _, ngettext
 from viz.text.markdown import as_text
 
 GROUP, HIDE = "group_words", "hide_first_token"
-NAMED = Kept[Cell]("named_share")
 _NOT_ITS_OWN = N_("token 1 hidden: not the model’s own numbers")
 
 
@@ -133,7 +132,7 @@ def choose_reading(view: View) -> Reading:
         if groups:
             groups = st.toggle(
                 _("Group tokens to words"),
-                help=as_text(RULE),
+                help=as_text(_(RULE)),
                 **bound(GROUP, view.focus.by_word, lambda on: set_focus(get_focus().with_reading(by_word=on))),
             )
         if sink or hides:
@@ -147,25 +146,19 @@ def choose_reading(view: View) -> Reading:
             )
         name, label = head_name(view.focus.head), as_text(view.labels[0])
         if hides:
-            st.markdown(
-                _(
-                    ":material/warning: **Not the model’s own numbers:** token 1 “{label}” is hidden, the rest scaled "
-                    "up",
-                    label=label,
-                ),
-                width="content",
+            told = _(
+                ":material/warning: **Not the model’s own numbers:** token 1 “{label}” is hidden, the rest scaled up",
+                label=label,
             )
+            st.markdown(told, width="content")
         elif sink:
-            share = float(first_token_score(pattern))
-            st.markdown(
-                _(
-                    "**{name} rests on the first token:** “{label}” gets {share:.0%} of its weight.",
-                    name=name,
-                    label=label,
-                    share=share,
-                ),
-                width="content",
+            told = _(
+                "**{name} rests on the first token:** “{label}” gets {share:.0%} of its weight.",
+                name=name,
+                label=label,
+                share=float(first_token_score(pattern)),
             )
+            st.markdown(told, width="content")
     return Reading(view, words if groups else None, hides)
 
 
@@ -228,37 +221,37 @@ def reading_matrix(reading: Reading) -> None:
         theme=theme(),
         hidden=hidden_cells(pattern),
     )
-    key, here = reading.key("matrix"), (reading.view.revision, reading.name, reading.unit)
-    named = NAMED.get(here)
-
-    def clicked(curve: int, point: int) -> None:
-        if (cell := figure.cell_at(curve, point)) is not None:
-            NAMED.put(here, cell)
-            set_focus(get_focus().with_query(reading.token_at(cell.row)))
-
     left, right = st.columns([3, 2], gap="large", vertical_alignment="center")
-    with left:
-        by_token = reading.words is None
-        alt = (
-            _("Weights of {head} by token", head=reading.name)
-            if by_token
-            else _("Weights of {head} by word", head=reading.name)
-        )
-        chart(figure, key=key, alt=alt, on_click=clicked)
     with right:
-        _say(reading, pattern, named)
+        _how_made(reading)
+    note = f" ({reading.note})" if reading.without_first else ""
+    with left:
+        matrices(
+            figure,
+            key=reading.key("matrix"),
+            alt=_("Weights of {head} by token", head=reading.name)
+            if reading.words is None
+            else _("Weights of {head} by word", head=reading.name),
+            heads=[reading.view.focus.head],
+            text=(reading.view.revision, reading.name, reading.unit),
+            labels=reading.labels,
+            shares=lambda cell: f"{float(pattern[cell.row, cell.column]):.3g}{note}",
+            token_at=reading.token_at,
+            unit=reading.unit,
+            not_read=N_("**query {query}** does not count **key {key}**: it comes later, or is hidden."),
+            words_in=right,
+        )
 
 
-def _say(reading: Reading, pattern: Float[np.ndarray, "query key"], named: Cell | None) -> None:
-    """How the matrix is made, and the pair that was clicked in it, in words."""
-    labels, words = reading.labels, reading.words
-    if words is not None:
+def _how_made(reading: Reading) -> None:
+    """How the matrix is made, in words."""
+    if reading.words is not None:
         made = ngettext(
             "{n_tokens:,} tokens are read as **{n} word**. What a word gets is the sum over its tokens; what it gives "
             "is the mean over them. Each row still adds up to 1.",
             "{n_tokens:,} tokens are read as **{n} words**. What a word gets is the sum over its tokens; what it gives "
             "is the mean over them. Each row still adds up to 1.",
-            len(words),
+            len(reading.words),
             n_tokens=len(reading.view.tokens),
         )
         st.markdown(made)
@@ -267,17 +260,3 @@ def _say(reading: Reading, pattern: Float[np.ndarray, "query key"], named: Cell 
             "**Not the model’s own numbers:** token 1 is left out, and the others of each row are scaled up to add up "
             "to 1."
         )
-    if named is None:
-        st.caption(
-            _("Click a cell to choose its query token.")
-            if words is None
-            else _("Click a cell to choose its query word.")
-        )
-        return
-    query, key = (f"{at + 1} “{as_text(labels[at])}”" for at in (named.row, named.column))
-    if named.masked:
-        say("**query {query}** does not count **key {key}**: it comes later, or is hidden.", query=query, key=key)
-    else:
-        weight = float(pattern[named.row, named.column])
-        note = f" ({reading.note})" if reading.without_first else ""
-        say("**query {query}** reads **key {key}**: {weight:.3g}{note}", query=query, key=key, weight=weight, note=note)

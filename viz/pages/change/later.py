@@ -14,7 +14,7 @@ from viz.figures.difference import pattern_difference
 from viz.shell.charts import chart
 from viz.shell.choose import choose
 from viz.shell.matrices import matrices
-from viz.shell.say import remark, say
+from viz.shell.say import heading, remark, say
 from viz.shell.shell import theme
 from viz.state.focus import Head, head_name
 from viz.state.kept import Kept, bound
@@ -33,7 +33,7 @@ SETTINGS = (RANKED_BY, head("change_wanted", "later", MOVED_MOST))
 
 def later_section(view: View, changes: Changes, after: Trace) -> None:
     """The heads after the change, ranked by how far their patterns moved, and one of them in three matrices."""
-    st.subheader(_("What later heads then read"), anchor=False)
+    heading("What later heads then read")
     if not changes:
         say("Once a head is off or a link is cut, the patterns of the heads in later layers are listed here.")
         return

@@ -12,7 +12,7 @@ from viz.pages.change import later
 from viz.pages.change.controls import head_switches, link_cutter
 from viz.pages.change.later import later_section
 from viz.shell.next_token import next_tokens, tie_words
-from viz.shell.say import remark
+from viz.shell.say import heading, remark
 from viz.shell.shell import open_view, strip
 from viz.state.changes import get_changes, in_words
 from viz.state.session import get_focus
@@ -34,9 +34,9 @@ def token_section(view: View, changes: Changes) -> None:
         remark("The strip shows the unchanged model’s weights; what the change does stands below.")
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.subheader(_("Switch heads off"), anchor=False)
+        heading("Switch heads off")
         head_switches(view)
-        st.subheader(_("Cut links"), anchor=False)
+        heading("Cut links")
         link_cutter(view)
     with right:
         next_token_part(view, changes, focus.query)

@@ -15,7 +15,7 @@ from viz.pages.lens.figure_contributions import head_contributions, other_contri
 from viz.pages.lens.figure_table import LensRow, lens_table
 from viz.shell.charts import chart
 from viz.shell.choose import choose
-from viz.shell.say import remark
+from viz.shell.say import heading, remark
 from viz.shell.shell import open_view, strip, theme
 from viz.state.focus import head_name
 from viz.state.kept import bound
@@ -38,7 +38,7 @@ def token_section(view: View) -> None:
     query = strip(view, [get_focus().head]).query
     own = view.trace.logits(query)
     lens_part(view, query, own)
-    st.subheader(_("What one logit is made of"), anchor=False)
+    heading("What one logit is made of")
     order = ranking(own)
     token, less_average = choices(view, order.tolist())
     offered = [token, *(token_id for token_id in order[:N_OFFERED].tolist() if token_id != token)]
@@ -76,7 +76,7 @@ def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> Non
         for row, (name, order) in enumerate(zip(names, orders.tolist(), strict=True))
     ]
     figure = lens_table(rows, final=label, position=hover_name(query, view.labels[query]), theme=theme())
-    st.subheader(_("The guess after every layer"), anchor=False)
+    heading("The guess after every layer")
     chart(
         figure,
         key="lens",

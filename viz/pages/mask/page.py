@@ -15,7 +15,7 @@ from viz.pages.mask.figures import NUMBERED_TOKENS, mask_matrices, training_exam
 from viz.shell.charts import chart
 from viz.shell.choose import choose
 from viz.shell.matrices import matrices, weight_and_score
-from viz.shell.say import remark, say
+from viz.shell.say import heading, remark, say
 from viz.shell.shell import open_view, strip, theme
 from viz.state.focus import head_name
 from viz.state.session import get_focus
@@ -42,7 +42,7 @@ def token_section(view: View) -> None:
 
 def examples_section(labels: Sequence[str]) -> None:
     """The text as training examples."""
-    st.subheader(_("One text, many training examples"), anchor=False)
+    heading("One text, many training examples")
     st.markdown(
         ngettext(
             "One token is one training example: each row reads the text from its start and must name the token that "
@@ -61,7 +61,7 @@ def examples_section(labels: Sequence[str]) -> None:
 def matrices_section(view: View) -> None:
     """The way from scores to weights, on the user's text and beside it in the article's example."""
     divisor = view.model.config.scale_in_words(view.focus.head[0])
-    st.subheader(_("From scores to weights"), anchor=False)
+    heading("From scores to weights")
     words = st.container()
     value = choose(
         MASKED,
@@ -155,7 +155,7 @@ def printed_section() -> None:
         for query, token in enumerate(masking.ARTICLE_TOKENS)
     ]
     difference = largest_difference(masking.as_printed(computed), masking.ARTICLE_WEIGHTS)
-    st.subheader(_("The article’s weights, printed and computed"), anchor=False)
+    heading("The article’s weights, printed and computed")
     left, right = st.columns(2, gap="large")
     left.markdown("\n".join(lines))
     left.markdown(

@@ -10,6 +10,7 @@ from model.errors import HeadlightError
 from model.files import hub
 from model.files.checkpoint import LoadedModel
 from viz.shell.change_marks import change_marks
+from viz.shell.say import heading, say
 from viz.shell.shell import model_chooser, show_notices
 from viz.state.address import write_url
 from viz.state.kept import Kept
@@ -42,11 +43,9 @@ def show_sizes(model: LoadedModel) -> None:
 
 def about_the_embedded_model(model: LoadedModel) -> None:
     """What the embedded model is, and its card."""
-    st.markdown(
-        _(
-            "A small GPT-2 trained for this app, so that real attention shows offline. It does not write well; "
-            "for that, and for heads that know more, open GPT-2 itself."
-        )
+    say(
+        "A small GPT-2 trained for this app, so that real attention shows offline. It does not write well; "
+        "for that, and for heads that know more, open GPT-2 itself."
     )
     card = model.folder / "README.md"
     if card.is_file():
@@ -56,7 +55,7 @@ def about_the_embedded_model(model: LoadedModel) -> None:
 
 def open_folder() -> None:
     """A form for a checkpoint of the user's own."""
-    st.subheader(_("A folder on this computer"), anchor=False)
+    heading("A folder on this computer")
     st.markdown(_("A folder with `config.json` and `model.safetensors` in Hugging Face's GPT-2 layout."))
     with st.form("folder_form", border=False):
         path = st.text_input(_("Folder"), placeholder="/path/to/checkpoint", label_visibility="collapsed")
@@ -74,12 +73,10 @@ def open_folder() -> None:
 
 def from_hub() -> None:
     """A form that downloads a checkpoint, after saying how large it is."""
-    st.subheader(_("GPT-2 from the Hugging Face hub"), anchor=False)
-    st.markdown(
-        _(
-            "Nothing is downloaded until you ask. Any repository with the GPT-2 architecture and a "
-            "`model.safetensors` works."
-        )
+    heading("GPT-2 from the Hugging Face hub")
+    say(
+        "Nothing is downloaded until you ask. Any repository with the GPT-2 architecture and a "
+        "`model.safetensors` works."
     )
     repo = st.selectbox(
         _("Repository"), hub.SUGGESTED, accept_new_options=True, key="hub_repo", label_visibility="collapsed"

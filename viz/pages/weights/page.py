@@ -22,7 +22,7 @@ from viz.pages.weights.figure_stack import stack_diagram
 from viz.pages.weights.figure_weights import Matrix, Row, article_table, block_weights, counts_table, embedding_weights
 from viz.shell.charts import chart
 from viz.shell.choose import choose
-from viz.shell.say import remark
+from viz.shell.say import heading, remark
 from viz.shell.shell import open_view, strip, theme
 from viz.state.address import write_url
 from viz.state.focus import head_name
@@ -65,7 +65,7 @@ def matrices_section(view: View, table: ParameterTable) -> None:
     network, config = view.model.network, view.model.config
     left, right = st.columns([2, 3.6], gap="large")
     with left:
-        st.subheader(_("The stack"), anchor=False)
+        heading("The stack")
         figure = stack_diagram(
             {row.name: row.shape for row in table.rows}, n_layers=table.n_layers, layer=layer, theme=theme()
         )
@@ -80,7 +80,7 @@ def matrices_section(view: View, table: ParameterTable) -> None:
             "and each block's two LayerNorms. The last LayerNorm, `ln_f`, is not drawn in the article."
         )
     with right:
-        st.subheader(_("Block {layer}", layer=layer), anchor=False)
+        heading("Block {layer}", layer=layer)
         names = {statistic: _(name) for statistic, name in STATISTICS.items()}
         statistic = choose(STATISTIC, _("Each cell stands for several weights and shows the"), names)
         write_url()
@@ -101,7 +101,7 @@ def matrices_section(view: View, table: ParameterTable) -> None:
             wide=3 * config.d_model,
             head=head_name((layer, head)),
         )
-    st.subheader(_("Embeddings"), anchor=False)
+    heading("Embeddings")
     figure = embedding_weights(_matrices(reduced_embeddings(network, statistic)), statistic=words, theme=theme())
     chart(figure, key="embedding_weights", alt=_("Token and position embeddings"), heads=[])
 
@@ -110,7 +110,7 @@ def table_section(view: View, table: ParameterTable) -> None:
     """Every tensor counted, and the article's count beside it."""
     left, right = st.columns([3, 2.6], gap="large")
     with left:
-        st.subheader(_("Parameters"), anchor=False)
+        heading("Parameters")
         st.markdown(
             counts_table(
                 _rows(table.block),
@@ -128,7 +128,7 @@ def table_section(view: View, table: ParameterTable) -> None:
         )
     with right:
         small = gpt2_small_table()
-        st.subheader(_("GPT-2 small in the article"), anchor=False)
+        heading("GPT-2 small in the article")
         st.markdown(
             article_table(
                 ((gap.row.name, gap.printed, gap.row.count, gap.row.copies) for gap in article_gaps(small)),
