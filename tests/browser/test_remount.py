@@ -11,6 +11,8 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.javascript.scripts import COMPONENTS, joined
+from viz.components.head_grid import grid_words
+from viz.components.strip_words import strip_words
 
 SCRIPTS = joined()
 
@@ -42,22 +44,23 @@ window.still = async look => {
 
 STRIP = """n => ({
   id: 'strip', revision: `text ${n}`, labels: Array.from({ length: n }, (_, i) => `t${i}`),
-  titles: Array.from({ length: n }, (_, i) => `title ${i}`), heads: ['L0H0'], hover: false, unit: 'token', scale: 1,
+  titles: Array.from({ length: n }, (_, i) => `title ${i}`), heads: ['L0H0'], hover: false, scale: 1, words: WORDS,
   packed: null, weights: table(Float32Array.from({ length: n * (n + 1) / 2 }, () => 1 / n)),
   command: { id: `command ${n}`, query: 1, seen: 0 },
-})"""
+})""".replace("WORDS", json.dumps(strip_words("token")))
 COLOURS = "{ scale: [[0, '#ffffff'], [1, '#204080']], masked: '#cccccc' }"
 GRID = f"""n => ({{
   id: 'grid', revision: `text ${{n}}`, layers: 1, heads: n, queries: [0, 1], note: `note ${{n}}`,
+  words: {json.dumps(grid_words())},
   weights: table(Uint8Array.from({{ length: 3 * n }}, (_, i) => (i * 40) % 256)),
   colours: {{ light: {COLOURS}, dark: {COLOURS} }},
 }})"""
-BOX = "n => ({ text: `text ${n}`, revision: n, max: 50, label: `Sentence ${n}` })"
+BOX = "n => ({ text: `text ${n}`, revision: n, max: 50, label: `Sentence ${n}`, words: {} })"
 PLOT = """n => new TextEncoder().encode(JSON.stringify({
-  revision: `${n}`, alt: `bars ${n}`, clicks: true, config: {}, min_width: 200, library: 'none',
+  revision: `${n}`, alt: `bars ${n}`, failed: 'failed', clicks: true, config: {}, min_width: 200, library: 'none',
   figure: { data: [{ type: 'bar', x: [0, 1, 2], y: [1, n, 2] }], layout: { width: 300, height: 200 } },
 }))"""
-BUTTONS = "n => ({ chart: `chart ${n}`, name: `name ${n}` })"
+BUTTONS = "n => ({ chart: `chart ${n}`, name: `name ${n}`, labels: { svg: 'SVG', png: 'PNG' } })"
 DOM = "root => root.innerHTML"
 CASES = {
     "token_strip": (STRIP, DOM),

@@ -41,8 +41,9 @@ def joined() -> dict[str, str]:
 
 
 def called(file: str, expression: str) -> Any:
-    """The value of an expression in which the functions of one file under `viz/components` are known."""
-    program = f"{(COMPONENTS / file).read_text('utf-8')}\nconsole.log(JSON.stringify({expression}));"
+    """The value of an expression in which the functions of `shared.js` and of one component's file are known."""
+    script = "".join((COMPONENTS / name).read_text("utf-8") for name in ("shared.js", file))
+    program = f"{script}\nconsole.log(JSON.stringify({expression}));"
     done = subprocess.run(
         [NODE, "--input-type=module", "-"], input=program, capture_output=True, text=True, check=False
     )

@@ -26,7 +26,8 @@ const strips = new Map();
 function stripOf(id) {
   if (!strips.has(id)) {
     const strip = Object.assign(Object.create(Strip.prototype), {
-      picture, buttons: { previous: element, play: element, next: element }, lockButton: { ...element },
+      picture, root: { querySelectorAll: () => [] },
+      buttons: { previous: element, play: element, next: element }, lockButton: { ...element },
       locked: false, choice: null, timer: null, settling: null, report: null,
     });
     strip.send = (choice) => { strip.report = { ...choice }; };
@@ -85,7 +86,7 @@ class StripInNode:
     def receive(self, *, command: str, query: int, seen: int, revision: str) -> None:
         """Python's message arrives."""
         told = {"id": command, "query": query, "seen": seen}
-        data = {"id": self._name, "revision": revision, "labels": ["t"] * 20, "hover": False, "unit": "token"}
+        data = {"id": self._name, "revision": revision, "labels": ["t"] * 20, "hover": False, "words": {}}
         self._act("receive", {**data, "command": told})
 
     def step(self, query: int) -> None:
@@ -100,7 +101,7 @@ class StripInNode:
 @contextmanager
 def stage() -> Iterator[Stage]:
     """Node, started."""
-    script = (COMPONENTS / "token_strip" / "strip.js").read_text("utf-8")
+    script = "".join((COMPONENTS / file).read_text("utf-8") for file in ("shared.js", "token_strip/strip.js"))
     command = [NODE, "--input-type=module", "--eval", _STAGE + script + _DRIVER]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:

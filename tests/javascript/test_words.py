@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.javascript.scripts import called
+from viz.components.strip_words import strip_words
 
 WORDS = "token_strip/words.js"
 
@@ -15,18 +18,19 @@ def words() -> dict[str, object]:
     expressions = {
         "percents": "[0, 1e-5, 0.0003, 0.00046, 0.004, 0.0107, 0.18, 0.5, 0.9949, 1].map(w => percent(w, 1))",
         "rounded": "[0, 0.0001, 0.001, 0.5].map(w => percent(w, 1000))",
-        "exact": "[0, 1e-9, 0.0107, 0.5].map(w => exact(w, 1))",
-        "about": "[0.12345, 0.5].map(w => exact(w, 3000))",
+        "exact": "[0, 1e-9, 0.0107, 0.5].map(w => exact(w, 1, SAID))",
+        "about": "[0.12345, 0.5].map(w => exact(w, 3000, SAID))",
         "quotes": "['·it', 'x'.repeat(19), '👩‍👩‍👧‍👦'.repeat(18)].map(quote)",
         "isolated": "isolate('שלום')",
         "favourites": "[[0.1, 0.7, 0.2], [0.9, 0.05, 0.05], [1], [0.2, 0.2, 0.6]].map(row => favourites(row, 1))",
         "looks": """[[[1], 0], [[0.3, 0.5, 0.2], 2], [[0.9, 0.05, 0.05], 2], [[0.2, 0.2, 0.2, 0.2, 0.2], 1]]
-          .map(([row, query]) => describeLook(row, query, 1))""",
-        "scaled": "describeLook([100, 900], 1, 1000)",
-        "parts": "[['a', 'b'], ['⟨E6⟩⟨A9⟩', '⟨9F⟩'], ['⟨F0⟩⟨9F⟩'], ['⟨C2⟩', '⟨AD⟩']].map(sayParts)",
+          .map(([row, query]) => describeLook(row, query, 1, SAID))""",
+        "scaled": "describeLook([100, 900], 1, 1000, SAID)",
+        "parts": "[['a', 'b'], ['⟨E6⟩⟨A9⟩', '⟨9F⟩'], ['⟨F0⟩⟨9F⟩'], ['⟨C2⟩', '⟨AD⟩']].map(part => sayParts(part, SAID))",
         "is_part": "['⟨E6⟩', '<E6>', '⟨e6⟩', 'a⟨FF⟩'].map(isPart)",
     }
-    whole = ", ".join(f"{name}: {expression}" for name, expression in expressions.items())
+    said = json.dumps(strip_words("token"))
+    whole = ", ".join(f"{name}: {expression.replace('SAID', said)}" for name, expression in expressions.items())
     found: dict[str, object] = called(WORDS, f"{{{whole}}}")
     return found
 

@@ -16,6 +16,7 @@ import streamlit as st
 from jaxtyping import Float, Int
 
 from viz.components.build import build
+from viz.text.catalogue import _
 from viz.theme import DARK, LIGHT
 
 MAX_BYTES, MAX_BYTES_LONG = 1_000_000, 200_000
@@ -73,11 +74,29 @@ def head_grid(
             "heads": n_heads,
             "queries": queries.tolist(),
             "note": note,
+            "words": grid_words(),
             "weights": pack(weights),
             "colours": {theme.kind: {"scale": theme.sequential, "masked": theme.masked} for theme in (LIGHT, DARK)},
         },
         on_choice_change=on_choice,
     )
+
+
+def grid_words() -> dict[str, str]:
+    """The messages that the browser shows in and around the grid."""
+    return {
+        "grid": _("All heads"),
+        "keys": _("All heads: arrow keys move, Enter opens, Shift and Enter puts beside"),
+        "click": _("A click"),
+        "opens": _("opens the head"),
+        "puts": _("puts it beside {head}"),
+        "scale": _("weight 0 to 1"),
+        "first": _("chosen head"),
+        "beside": _("beside it"),
+        "off": _("switched off"),
+        "query": _("chosen token's row"),
+        "switched_off": _("switched off on Change heads"),
+    }
 
 
 def mark_heads(grid: str, *, revision: str, key: str, **marks: Any) -> None:

@@ -17,6 +17,7 @@ import streamlit as st
 
 from viz.components.build import build
 from viz.streamlit_internals import serve_folder
+from viz.text.catalogue import _
 
 OnClick = Callable[[int, int], None]
 """Called with the index of the clicked trace and the index of the point in it."""
@@ -48,6 +49,7 @@ def plot(
     frame = {
         "revision": revision,
         "alt": alt,
+        "failed": _("This chart could not be drawn. Reload the page to try again."),
         "clicks": on_click is not None,
         "config": dict(config),
         "min_width": min_width,

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz.components.build import build
+from viz.text.catalogue import _
 
 _component = build("sentence_box", "box.js")
 
@@ -21,11 +22,25 @@ def sentence_box(
     such as by an example or a link. At all other times it keeps what was typed.
     """
     _component(
-        data={"text": text, "revision": revision, "max": max_characters, "label": label},
+        data={
+            "text": text,
+            "revision": revision,
+            "max": max_characters,
+            "label": label,
+            "words": _words(max_characters),
+        },
         key=key,
         default={"typed": None},
         on_typed_change=on_change,
     )
+
+
+def _words(most: int) -> dict[str, str]:
+    return {
+        "placeholder": _("Type a sentence"),
+        "hint": _("Shift + Enter starts a new line"),
+        "full": _("{most:,} characters: no more fit in here", most=most),
+    }
 
 
 def typed_text(key: str) -> str | None:

@@ -18,6 +18,20 @@ function make(tag, className = "", text = null) {
   return element;
 }
 
+/** A message's text and what takes its `{places}`, in order; a place may take a list. */
+const pieces = (message, places) =>
+  message.split(/\{(\w+)\}/).flatMap((part, i) => (i % 2 ? places[part] : part || []));
+
+/** A message with its places filled in as text. */
+const fill = (message, places) => pieces(message, places).join("");
+
+/** Write messages where the component's HTML names them: as text (`data-text`) and as labels (`data-label`). */
+function writeWords(root, words) {
+  for (const element of root.querySelectorAll("[data-text]")) element.textContent = words[element.dataset.text];
+  for (const element of root.querySelectorAll("[data-label]"))
+    element.setAttribute("aria-label", words[element.dataset.label]);
+}
+
 const STILL = 6; // pixels: a hand is never quite still
 
 const PRESSES = Symbol.for("headlight.presses");

@@ -17,6 +17,7 @@ from jaxtyping import Float
 
 from viz.components.build import build
 from viz.components.packed_weights import pack
+from viz.components.strip_words import Unit, strip_words
 
 _render = build("token_strip", "words.js", "cells.js", "unpack.js", "picture.js", "strip.js")
 
@@ -60,7 +61,7 @@ def token_strip(
     on_change: Callable[[], None],
     titles: Sequence[str] | None = None,
     hover: bool = False,
-    unit: str = "token",
+    unit: Unit = "token",
 ) -> int:
     """Draw the strip and return the chosen query position (0-based), clamped to the text.
 
@@ -91,7 +92,7 @@ def token_strip(
             "titles": list(titles if titles is not None else labels),
             "heads": [head.name for head in heads],
             "hover": hover,
-            "unit": unit,
+            "words": strip_words(unit),
             "scale": packed.scale,
             "packed": packed.name,
             "weights": packed.table,
@@ -157,22 +158,21 @@ def _check(labels: Sequence[str], heads: Sequence[StripHead], titles: Sequence[s
     if titles is not None and len(titles) != tokens:
         raise ValueError(f"The token strip was given {len(titles)} titles for {tokens} labels; pass one a label.")
     for head in heads:
-        problem = _problem(head.pattern, tokens)
-        if problem:
-            raise ValueError(f"The pattern of {head.name} {problem}")
+        _check_pattern(head.name, head.pattern, tokens)
 
 
-def _problem(pattern: np.ndarray, tokens: int) -> str | None:
-    """Why `pattern` is not a matrix of softmax weights over `tokens` tokens; None if it is one."""
+def _check_pattern(name: str, pattern: np.ndarray, tokens: int) -> None:
+    """Raise a ValueError if `pattern` is not a matrix of softmax weights over `tokens` tokens."""
     if pattern.shape != (tokens, tokens):
-        return f"has shape {pattern.shape}; {tokens} labels need {(tokens, tokens)}."
+        raise ValueError(f"The pattern of {name} has shape {pattern.shape}; {tokens} labels need {(tokens, tokens)}.")
     sums = pattern.sum(axis=-1, dtype=np.float64)
     fitting = np.isclose(sums, 1, atol=1e-3)  # false for NaN and infinity
     if not fitting.all():
         row = int(np.argmin(fitting))
-        return f"sums to {sums[row]:.4g} in row {row}; softmax weights sum to 1 in each row."
+        raise ValueError(
+            f"The pattern of {name} sums to {sums[row]:.4g} in row {row}; softmax weights sum to 1 in each row."
+        )
     if np.triu(pattern, 1).any():
-        return "has weight above its diagonal; mask the future before the softmax."
+        raise ValueError(f"The pattern of {name} has weight above its diagonal; mask the future before the softmax.")
     if pattern.min() < 0:
-        return f"holds {pattern.min():.4g}; softmax weights are never negative."
-    return None
+        raise ValueError(f"The pattern of {name} holds {pattern.min():.4g}; softmax weights are never negative.")

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from model.files.checkpoint import EMBEDDED, load_model
+from model.text.words import group_pattern, group_words
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import charts, panel_values
 from viz.figures.chart import Chart
@@ -106,3 +107,21 @@ def test_a_click_on_a_long_text_shows_the_cells_around_it_in_place_of_the_whole(
     app.button(key=f"{key}_whole").click().run()
     assert key in charts(app)
     assert f"{key}_part" not in charts(app)
+
+
+def test_a_click_on_a_word_chooses_its_first_token_and_says_the_pair(open_page: Callable[..., AppTest]) -> None:
+    text = "a robot must xylophone obey"
+    trace = traced(text)
+    tokens = load_model(EMBEDDED).tokenizer.tokens(trace.ids)
+    words = group_words([token.bytes for token in tokens])
+    assert words.starts[4] > 4  # the word before it is several tokens
+    weight = group_pattern(trace.pattern(2, 1), words)[4, 1]
+    app = open_page(None, cell=(4, 1), text=text, layer="2", head="1", query="2", words="1")
+    assert "Click a cell to choose its query word." in said(app)
+    app.button(key="click_matrix_by_word").click().run()
+    assert not app.exception
+    assert f"**query 5 “·obey”** reads **key 2 “·robot”**: {weight:.3g}" in said(app)
+    assert app.query_params["query"] == str(words.starts[4] + 1)
+    app = open_page(None, cell=(1, 4), text=text, layer="2", head="1", query="2", words="1")
+    app.button(key="click_matrix_by_word").click().run()
+    assert "**query 2 “·robot”** does not count **key 5 “·obey”**" in said(app)

@@ -17,6 +17,7 @@ class Frame {
     this.words = find(".near .words");
     this.body = find(".body");
     this.near = find(".near");
+    this.puts = find(".act .puts");
     this.chosen = find(".act .chosen");
     this.note = find(".note");
     this.observer = new ResizeObserver(() => this.resize());
@@ -38,6 +39,8 @@ class Frame {
     this.sheet.setAttribute("aria-rowcount", data.layers);
     this.sheet.setAttribute("aria-colcount", data.heads);
     this.note.textContent = data.note;
+    writeWords(this.element.parentNode, data.words);
+    this.puts.replaceChildren(...pieces(data.words.puts, { head: this.chosen }));
     this.kind = null;
     this.width = null;
   }
@@ -135,7 +138,7 @@ class Frame {
     this.cursor.setAttribute("aria-colindex", at[1] + 1);
     const found = (marks.found ?? []).findIndex(([layer, head]) => layer === at[0] && head === at[1]);
     const off = (marks.off ?? []).some(([layer, head]) => layer === at[0] && head === at[1]);
-    const lines = [off && "switched off on Change heads", marks.words?.[at[0] * this.data.heads + at[1]], found >= 0 && `${found + 1}. ${marks.found[found][2]}`];
+    const lines = [off && this.data.words.switched_off, marks.words?.[at[0] * this.data.heads + at[1]], found >= 0 && `${found + 1}. ${marks.found[found][2]}`];
     const said = lines.filter(Boolean).flatMap((words) => words.split("\n"));
     this.cursor.setAttribute("aria-label", [headName(at), ...said].join(", "));
     this.words.replaceChildren(make("b", "", headName(at)), ...said.map((line) => make("p", "", line)));

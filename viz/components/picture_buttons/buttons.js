@@ -7,6 +7,6 @@ function save(chart, format, name) {
 export default function ({ data, parentElement }) {
   for (const button of parentElement.querySelectorAll("button")) {
     button.onclick = () => save(data.chart, button.dataset.format, data.name);
-    button.setAttribute("aria-label", `Save the picture as ${button.dataset.format.toUpperCase()}`);
+    button.setAttribute("aria-label", data.labels[button.dataset.format]);
   }
 }

@@ -41,7 +41,7 @@ async function draw(holder, state) {
     }
   } catch (error) {
     if (state.gone) return;
-    holder.textContent = "This chart could not be drawn. Reload the page to try again.";
+    holder.textContent = state.wanted.failed;
     console.error(error);
   } finally {
     state.drawing = false;

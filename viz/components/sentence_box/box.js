@@ -4,18 +4,15 @@ const PAUSE_MS = 300;
 const LEAVING_MS = 700;
 
 // The browser cuts a longer text without a word, so the hint says it.
-function showHint({ area, hint }) {
+function showHint({ area, hint, words }) {
   const full = area.value.length >= area.maxLength;
   hint.classList.toggle("full", full);
-  hint.textContent = full
-    ? `${area.maxLength.toLocaleString("en")} characters: no more fit in here`
-    : "Shift + Enter starts a new line";
+  hint.textContent = full ? words.full : words.hint;
 }
 
 function wire(frame) {
   const [label, area, hint] = frame.children;
-  area.placeholder = "Type a sentence";
-  const box = { area, label, hint, timer: 0, sent: null, revision: null, report: null, stopped: false };
+  const box = { area, label, hint, words: null, timer: 0, sent: null, revision: null, report: null, stopped: false };
   const send = () => {
     clearTimeout(box.timer);
     if (area.value === box.sent) return;
@@ -52,7 +49,9 @@ export default function ({ data, parentElement, setStateValue }) {
   const { area } = box;
   // The time makes it news even if Python was told the same text before and has shown another since.
   box.report = (text) => setStateValue("typed", { text, at: Date.now() });
+  box.words = data.words;
   box.label.textContent = data.label;
+  area.placeholder = data.words.placeholder;
   area.maxLength = data.max;
   if (box.revision !== data.revision) {
     box.revision = data.revision;

@@ -84,7 +84,7 @@ class Picture {
 
   /** Bring the cells in line with the labels; existing ones stay, so that focus survives. */
   build() {
-    const { labels, heads } = this.data;
+    const { labels, heads, words } = this.data;
     const hadFocus = this.group.contains(this.root.activeElement);
     const stale = this.cells[0] && this.cells[0].looks.length !== heads.length;
     for (const cell of this.cells.splice(stale ? 0 : labels.length)) cell.remove();
@@ -103,20 +103,16 @@ class Picture {
     this.element.classList.toggle("short", labels.length <= 32);
     this.element.classList.toggle("long", labels.length > 256);
     this.element.style.setProperty("--lines", heads.length + 1);
-    this.names.replaceChildren(heads.length > 1 ? "Heads " : "Head ", ...heads.map((name) => make("b", "", name)));
-    this.parts.textContent = sayParts(labels);
+    const names = heads.map((name) => make("b", "", name));
+    for (const name of names) name.dataset.and = words.and;
+    this.names.replaceChildren(...pieces(heads.length > 1 ? words.heads : words.head, { heads: names }));
+    this.parts.textContent = sayParts(labels, words);
     this.parts.hidden = !this.parts.textContent;
     this.shown = null;
     this.measured = null;
     requestAnimationFrame(() => this.measure());
     this.follow();
     if (hadFocus) this.tabStop.focus({ preventScroll: true });
-  }
-
-  showUnit() {
-    const { unit } = this.data;
-    this.element.querySelector(".unit").textContent = `chosen ${unit}`;
-    this.group.setAttribute("aria-label", `Choose the ${unit} whose attention is shown`);
   }
 
   /** The shown token's row of weights, as they came. */
@@ -204,39 +200,40 @@ class Picture {
 
   /** What a screen reader says of a cell; a preview is the pointer's and does not change it. */
   name(cell) {
-    const label = `“${isolate(this.data.labels[cell.index])}”`;
-    const name = [`${this.data.unit} ${cell.index + 1}: ${label}`, ...this.looks(cell.index, this.chosen)].join(", ");
+    const { labels, words } = this.data;
+    const place = fill(words.place, { at: cell.index + 1, token: isolate(labels[cell.index]) });
+    const name = [place, ...this.looks(cell.index, this.chosen)].join(", ");
     if (cell.name !== name) cell.setAttribute("aria-label", (cell.name = name));
   }
 
   /** What the pointer says of a cell; kept true while it rests there and the token changes. */
   hint(cell) {
     this.hinted = cell;
-    const { titles, labels } = this.data;
+    const { titles, labels, words } = this.data;
     const lines = [`${cell.index + 1} · ${isolate(titles[cell.index])}`, ...this.looks(cell.index, this.query)];
-    if (isPart(labels[cell.index])) lines.splice(1, 0, "only a part of a character, not a whole one");
+    if (isPart(labels[cell.index])) lines.splice(1, 0, words.part);
     cell.title = lines.join("\n");
   }
 
   /** How much the token at `query` looks at token `i`, exactly. */
   looks(i, query) {
-    const { heads, scale, unit } = this.data;
-    if (i > query) return [`masked: it comes after the chosen ${unit}`];
-    return heads.map((name, head) => `${name} ${exact(this.weight(head, i, query), scale)}`);
+    const { heads, scale, words } = this.data;
+    if (i > query) return [words.masked];
+    return heads.map((name, head) => `${name} ${exact(this.weight(head, i, query), scale, words)}`);
   }
 
   /** The same in words. */
   say() {
     const { query } = this;
-    const { labels, heads, scale, unit } = this.data;
+    const { labels, heads, scale, words } = this.data;
     const quoted = (at, role) => ["“", make("bdi", role, quote(labels[at])), "”"];
     const intro = make("p");
-    intro.append(`${unit} ${query + 1} of ${labels.length} · `, ...quoted(query, "query"));
+    intro.append(...pieces(words.intro, { at: query + 1, n: labels.length, token: quoted(query, "query") }));
     const lines = heads.map((name, head) => {
       const line = heads.length > 1 ? make("p") : intro;
       if (heads.length > 1) line.append(make("b", "", name));
       line.append(" ");
-      for (const piece of describeLook(this.row(head), query, scale))
+      for (const piece of describeLook(this.row(head), query, scale, words))
         line.append(...(piece.token === undefined ? [piece] : quoted(piece.token, "key")));
       return line;
     });

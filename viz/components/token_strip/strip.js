@@ -21,6 +21,7 @@ export default function ({ data, parentElement, setStateValue }) {
 
 class Strip {
   constructor(root, element) {
+    this.root = root;
     this.picture = new Picture(root, element);
     const button = (act) => element.querySelector(`[data-act=${act}]`);
     this.buttons = { previous: button("previous"), play: button("play"), next: button("next") };
@@ -79,7 +80,7 @@ class Strip {
     remembered.set(data.id, this.choice);
     this.obey(data);
     this.picture.load(data, rows, this.choice.query);
-    this.showUnit();
+    this.showWords();
     this.showEnds();
     this.showLock();
   }
@@ -189,14 +190,11 @@ class Strip {
 
   // ---------------------------------------------------------------- the buttons
 
-  /** Call a place what it is: a token or a word. */
-  showUnit() {
-    const { unit } = this.data;
-    for (const [button, name, key] of [["previous", "Previous", "left"], ["next", "Next", "right"]]) {
-      this.buttons[button].setAttribute("aria-label", `${name} ${unit}`);
-      this.buttons[button].title = `${name} ${unit} (${key} arrow)`;
-    }
-    this.picture.showUnit();
+  showWords() {
+    const { words } = this.data;
+    writeWords(this.root, words);
+    this.buttons.previous.title = words.previous_key;
+    this.buttons.next.title = words.next_key;
     this.showPlaying();
   }
 
@@ -204,7 +202,7 @@ class Strip {
     if (!this.data) return; // on its way
     const { play } = this.buttons;
     play.classList.toggle("playing", Boolean(this.timer));
-    play.title = this.timer ? "Pause" : `Play: step through the ${this.data.unit}s`;
+    play.title = this.timer ? this.data.words.pause : this.data.words.play;
     play.setAttribute("aria-label", play.title);
   }
 

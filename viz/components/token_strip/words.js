@@ -15,9 +15,9 @@ function percent(weight, scale) {
 }
 
 /** A weight to four significant digits, or to what its step of 1/scale allows. */
-function exact(weight, scale) {
+function exact(weight, scale, words) {
   const p = weight * 100;
-  if (scale > 1) return `about ${p.toFixed(scale > 10000 ? 3 : scale > 2000 ? 2 : 1)}%`;
+  if (scale > 1) return fill(words.about, { share: `${p.toFixed(scale > 10000 ? 3 : scale > 2000 ? 2 : 1)}%` });
   if (p === 0) return "0%";
   return p < 1e-4 ? `${p.toExponential(3)}%` : `${p.toPrecision(4)}%`;
 }
@@ -46,18 +46,16 @@ function favourites(row, scale) {
 }
 
 /** What a head does with the token at `query`, in pieces: strings, and {token} where a token is to be quoted. */
-function describeLook(row, query, scale) {
-  if (row.length === 1) return ["can look only at itself (100%)"];
+function describeLook(row, query, scale, words) {
+  if (row.length === 1) return [words.alone];
   const named = favourites(row, scale);
   const sum = named.reduce((total, { weight }) => total + weight, 0);
-  const pieces = [sum >= 0.5 ? "looks mostly at " : "looks widely, most at "];
-  named.forEach(({ at, weight }, index) => {
-    if (index > 0) pieces.push(" and ");
-    if (at === query) pieces.push("itself");
-    else pieces.push(`${at + 1}\u00a0`, { token: at });
-    pieces.push(`\u00a0(${percent(weight, scale)})`);
-  });
-  return pieces;
+  const [first, second] = named.map(({ at, weight }) => [
+    ...(at === query ? [words.itself] : [`${at + 1}\u00a0`, { token: at }]),
+    `\u00a0(${percent(weight, scale)})`,
+  ]);
+  const how = sum >= 0.5 ? "mostly" : "widely";
+  return pieces(words[second ? `${how}_two` : how], { first, second });
 }
 
 const BYTES = /(?:\u27e8[0-9A-F]{2}\u27e9)+/; // how labels show bytes that are no whole character; typed text never is
@@ -77,9 +75,9 @@ function firstSplit(labels) {
 }
 
 /** What tokens are that show bytes, in one sentence; "" where there are none. */
-function sayParts(labels) {
+function sayParts(labels, words) {
   const part = labels.find(isPart)?.match(BYTES)[0];
   if (part === undefined) return "";
   const character = firstSplit(labels);
-  return `${part} is only a part of ${character ? `the character ${character}` : "a character"}, which this vocabulary spells in several tokens.`;
+  return fill(character ? words.part_of : words.part_of_some, { part, character });
 }

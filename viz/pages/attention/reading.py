@@ -12,6 +12,7 @@ from model.heads.measures import first_token_score
 from model.heads.sinks import hide_first_token, is_sink
 from model.text.token_label import token_label
 from model.text.words import RULE, Words, group_pattern, group_words
+from viz.components.strip_words import Unit
 from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.figures.bars import token_bars
 from viz.pages.attention.figures import share_matrix
@@ -45,7 +46,7 @@ class Reading:
         return self.words is None and not self.without_first
 
     @property
-    def unit(self) -> str:
+    def unit(self) -> Unit:
         """What a place is."""
         return "token" if self.words is None else "word"
 

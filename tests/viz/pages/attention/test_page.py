@@ -19,6 +19,7 @@ from model.text.words import Words, group_pattern
 from model.trace.trace import Trace, run_trace
 from tests.models import make_config, random_network, write_checkpoint
 from tests.viz.decode import array, charts, component, panel_values, strip_data
+from viz.components.strip_words import strip_words
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey"  # with the reduced vocabulary: a| robot| |m|u|s|t| o|b|e|y
@@ -114,7 +115,7 @@ def test_words_are_read_instead_of_tokens(open_app: OpenApp) -> None:
     expected = group_pattern(trace_of(random_network(make_config()), app).pattern(1, 2), words)
     strip = strip_data(app)
     assert strip["labels"] == ["a", "·robot", "·must", "·obey"]
-    assert (strip["unit"], strip["command"]["query"]) == ("word", 2)
+    assert (strip["words"], strip["command"]["query"]) == (strip_words("word"), 2)
     np.testing.assert_allclose(strip_weights(app), expected, atol=1e-6)
     np.testing.assert_allclose(np.nan_to_num(panel_values(charts(app)["matrix_by_word"], 0)), expected, atol=1e-6)
     (bars,) = charts(app)["weights_by_word"]["data"]
