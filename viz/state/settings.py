@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
@@ -17,7 +17,7 @@ import streamlit as st
 from viz.state.focus import Head, head_name
 from viz.state.link import get_link, was_led
 from viz.state.notices import notify
-from viz.text.catalogue import _
+from viz.text.catalogue import N_, _
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Sizes:
 class Setting:
     """One choice. `write` and `read` give None for what cannot be chosen.
 
-    `notice` tells that the link's value cannot be chosen. A setting `of_text` starts from its default again with every
-    text.
+    `notice` is the message that the link's value cannot be chosen, with its `places`. A setting `of_text` starts from
+    its default again with every text.
     """
 
     key: str
@@ -43,7 +43,8 @@ class Setting:
     default: Any
     write: Callable[[Any], str | None]
     read: Callable[[str, Sizes], Any]
-    notice: Callable[[], str]
+    notice: str
+    places: Mapping[str, str] = field(default_factory=dict)
     of_text: bool = False
 
     def to_params(self, value: Any) -> dict[str, str]:
@@ -56,23 +57,20 @@ class Setting:
         if self.param not in params:
             return self.default, []
         value = self.read(params[self.param], sizes)
-        return (value, []) if value is not None else (self.default, [self.notice()])
+        return (value, []) if value is not None else (self.default, [_(self.notice, name=self.param, **self.places)])
 
 
 def choice(key: str, param: str, values: Sequence[Any]) -> Setting:
     """One of several ids, which the link holds as they are; the first is the default."""
     ids = {str(value): value for value in values}
-
-    def notice() -> str:
-        return _("The link's {name} is not one of {values}; it is left out.", name=param, values=", ".join(ids))
-
     return Setting(
         key,
         param,
         values[0],
         lambda value: str(value) if value in values else None,
         lambda raw, _sizes: ids.get(raw),
-        notice,
+        N_("The link's {name} is not one of {values}; it is left out."),
+        {"values": ", ".join(ids)},
     )
 
 
@@ -96,15 +94,13 @@ def number(key: str, param: str, default: float, least: float, most: float) -> S
         value = kind(raw) if form.fullmatch(raw) else None
         return value if value is not None and least <= value <= most else None
 
-    def notice() -> str:
-        words = (
-            _("The link's {name} is not a whole number from {least} to {most}; it is left out.")
-            if kind is int
-            else _("The link's {name} is not a number from {least} to {most}; it is left out.")
-        )
-        return words.format(name=param, least=f"{least:g}", most=f"{most:g}")
-
-    return Setting(key, param, default, lambda value: f"{value:g}", read, notice)
+    notice = (
+        N_("The link's {name} is not a whole number from {least} to {most}; it is left out.")
+        if kind is int
+        else N_("The link's {name} is not a number from {least} to {most}; it is left out.")
+    )
+    places = {"least": f"{least:g}", "most": f"{most:g}"}
+    return Setting(key, param, default, lambda value: f"{value:g}", read, notice, places)
 
 
 def position(key: str, param: str) -> Setting:
@@ -114,9 +110,7 @@ def position(key: str, param: str) -> Setting:
         place = _whole(raw, 1, sizes.n_pos)
         return None if place is None else place - 1
 
-    def notice() -> str:
-        return _("The link's {name} is not a token of this text; it is left out.", name=param)
-
+    notice = N_("The link's {name} is not a token of this text; it is left out.")
     return Setting(key, param, None, lambda at: str(at + 1), read, notice, of_text=True)
 
 
@@ -126,9 +120,7 @@ def token_id(key: str, param: str, default: int) -> Setting:
     def read(raw: str, sizes: Sizes) -> int | None:
         return _whole(raw, 0, sizes.d_vocab - 1)
 
-    def notice() -> str:
-        return _("The link's {name} is not a token's id; it is left out.", name=param)
-
+    notice = N_("The link's {name} is not a token's id; it is left out.")
     return Setting(key, param, default, str, read, notice)
 
 
@@ -140,9 +132,7 @@ def head(key: str, param: str, default: Head) -> Setting:
         place = (int(found[1]), int(found[2])) if found else None
         return place if place is not None and place[0] < sizes.n_layers and place[1] < sizes.n_heads else None
 
-    def notice() -> str:
-        return _("The link's {name} is not a head of this model; it is left out.", name=param)
-
+    notice = N_("The link's {name} is not a head of this model; it is left out.")
     return Setting(key, param, default, head_name, read, notice)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&=^\"'])")
 _BREAK = ":color[]"
@@ -33,3 +34,8 @@ def as_text(text: str) -> str:
     """
     line = re.sub(r"[\r\n]", " ", text)
     return _BREAK.join(_SPECIAL.sub(r"\\\1", part) for part in _CUTS.split(line))
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; the second row has each column's alignment, such as `--:`."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from model.heads.comparison import Output, cosine
 from viz.text.catalogue import _
+from viz.text.markdown import table
 from viz.text.numbers import cosine_text, distance_text, length_text
 
 
@@ -59,7 +60,7 @@ def pair_table(pairs: Sequence[HeadPair], outputs: Sequence[Output], query: int)
             for pair in pairs
         ),
     ]
-    return _table(rows)
+    return table(rows)
 
 
 def output_table(names: Sequence[str], layers: Sequence[int], outputs: Sequence[Output]) -> str:
@@ -77,7 +78,7 @@ def output_table(names: Sequence[str], layers: Sequence[int], outputs: Sequence[
             for name, layer, output in zip(names, layers, outputs, strict=True)
         ),
     ]
-    return _table(rows)
+    return table(rows)
 
 
 def divergence_note() -> str:
@@ -92,7 +93,3 @@ def divergence_note() -> str:
 
 def _in_layer(output: Output, layer: int) -> str:
     return f"{cosine_text(output.cosine)} (L{layer})"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

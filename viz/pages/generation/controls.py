@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from model.logits.sampling import Sampling
@@ -31,29 +33,13 @@ def sampling_controls() -> Sampling:
     words = {"greedy": _("Greedy"), "sampled": _("Sampled")}
     off = choose(WAY, _("How to choose what comes next"), words) == "greedy"
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        temperature = st.slider(
-            _("Temperature"),
-            0.1,
-            2.0,
-            step=0.1,
-            key="gen_temperature",
-            disabled=off,
-            width=150,
-            persist_state="session",
-        )
+        kept: dict[str, Any] = {"disabled": off, "persist_state": "session"}
+        temperature = st.slider(_("Temperature"), 0.1, 2.0, step=0.1, key="gen_temperature", width=150, **kept)
         top_k = st.select_slider(
-            _("Top-k"),
-            TOP_K,
-            format_func=lambda k: f"{k:,}" if k else "off",
-            key="gen_top_k",
-            disabled=off,
-            width=150,
-            persist_state="session",
+            _("Top-k"), TOP_K, format_func=lambda k: f"{k:,}" if k else _("off"), key="gen_top_k", width=150, **kept
         )
-        top_p = st.slider(
-            _("Top-p"), 0.05, 1.0, step=0.05, key="gen_top_p", disabled=off, width=150, persist_state="session"
-        )
-        seed = st.number_input(_("Seed"), 0, 9999, key="gen_seed", disabled=off, width=120, persist_state="session")
+        top_p = st.slider(_("Top-p"), 0.05, 1.0, step=0.05, key="gen_top_p", width=150, **kept)
+        seed = st.number_input(_("Seed"), 0, 9999, key="gen_seed", width=120, **kept)
     return Sampling(off, temperature, top_k, top_p, seed)
 
 

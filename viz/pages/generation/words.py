@@ -10,7 +10,7 @@ from model.logits.sampling import Choice, Sampling
 from model.network.config import GPT2Config
 from viz.pages.generation.state import Iteration
 from viz.text.catalogue import _, ngettext
-from viz.text.markdown import as_text
+from viz.text.markdown import as_text, table
 from viz.text.numbers import difference_text, probability_text
 
 TOLERANCE = 1e-4
@@ -65,7 +65,7 @@ def savings_table(config: GPT2Config, position: int, reading: Iteration) -> str:
         (_("multiplications"), f"{few:,}", f"{many:,}"),
         (_("milliseconds, measured now"), cached, full),
     ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return table(rows)
 
 
 def saved_words(config: GPT2Config, position: int) -> str:
