@@ -47,7 +47,7 @@ def value_in_words(entry: Measure, value: float) -> tuple[str, str]:
 def _heading(view: View, scores: dict[str, float]) -> str:
     meanings = {role.name: role.meaning for role in ROLES}
     found = roles(scores)
-    badges = "".join(f"<b>{name}</b> <span>{meanings[name]}</span> " for name in found)
+    badges = "".join(f"<b>{_(name)}</b> <span>{meanings[name]}</span> " for name in found)
     badges = badges or f"<span>{_('No standard role')}</span>"
     return f"<h4>{head_name(view.focus.head)}</h4><p>{badges}</p>"
 
@@ -77,7 +77,7 @@ def _explained() -> str:
     above = [
         _(
             "- **{role}**: {measure} above {least:.0%}",
-            role=role.name,
+            role=_(role.name),
             measure=titles[role.measure],
             least=role.threshold,
         )

@@ -70,7 +70,7 @@ def _table(view: View, scores: Scores, show: Show) -> None:
     places = [divmod(i, n_heads) for i in range(view.model.config.n_layers * n_heads)]
     columns: dict[str, Any] = {
         "head": [head_name(place) for place in places],
-        "roles": [", ".join(roles(scores_of(scores, *place))) for place in places],
+        "roles": [", ".join(map(_, roles(scores_of(scores, *place)))) for place in places],
     }
     columns |= {  # what is undefined is no number
         entry.name: pa.array(scores[entry.name].ravel().astype(np.float32), from_pandas=True) for entry in MEASURES
@@ -108,7 +108,7 @@ def _words(view: View, scores: Scores) -> list[str]:
     words = []
     for layer, head in np.ndindex(best.shape):
         own = scores_of(scores, layer, head)
-        lines = [*roles(own)]
+        lines = [*map(_, roles(own))]
         top = shares[best[layer, head]]
         if own[top.name] > 0:  # neither undefined, as in a text of one token, nor nothing at all
             lines.append(_("most of all: {measure} {score:.2f}", measure=top.title.lower(), score=own[top.name]))
@@ -122,7 +122,7 @@ def _roles_help() -> str:
     """From which score on a role is named."""
     titles = {entry.name: entry.title for entry in MEASURES}
     words = [
-        _("{role}: {measure} above {least:g}", role=role.name, measure=titles[role.measure], least=role.threshold)
+        _("{role}: {measure} above {least:g}", role=_(role.name), measure=titles[role.measure], least=role.threshold)
         for role in ROLES
     ]
     return "; ".join(words)
