@@ -32,18 +32,17 @@ run: .venv/installed-run
 	@exec $(PY) serve.py --server.port=$(PORT) --server.address=127.0.0.1 --server.headless=true $(ARGS)
 
 # Two workers, one thread of torch each. With `worksteal`, a worker that has finished takes half of the other's remaining tests.
-TEST = OMP_NUM_THREADS=1 $(PY) -m pytest -n 2 --dist worksteal $(ARGS)
+# `exec`: a signal to make reaches pytest itself.
+TEST = exec env OMP_NUM_THREADS=1 $(PY) -m pytest -n 2 --dist worksteal $(ARGS)
 
 test: .venv/installed-dev
 	@$(TEST)
 
-# The busy processes end with the shell that started them; they also notice when that shell was killed.
-BUSY = import os; parent = os.getppid()\nwhile os.getppid() == parent: sum(range(100_000))
+# The busy processes are pytest's own children and end when it is gone, however it ended.
+BUSY = import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_000))
 
 test-busy: .venv/installed-dev
-	@busy=; trap 'kill $$busy 2>/dev/null' EXIT; trap 'exit 130' INT TERM HUP; \
-	for number in 1 2; do $(PY) -c "$$(printf '$(BUSY)')" & busy="$$busy $$!"; done; \
-	$(TEST)
+	@for number in 1 2; do $(PY) -c "$$(printf '$(BUSY)')" $$$$ & done; $(TEST)
 
 soak: .venv/installed-dev
 	@exec $(PY) -m tests.soak $(ARGS)

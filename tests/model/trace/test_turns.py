@@ -124,6 +124,36 @@ def test_shares_are_equal_by_time_not_by_the_number_of_turns(clock):
     assert min(served[who] for who in (1, 2, 3, 4)) > 1.5 * served["greedy"], served
 
 
+@pytest.mark.parametrize(("heavy_used", "given_way_after"), [(2, 3), (2.5, 3), (5, 6)])
+def test_work_gives_way_only_once_it_has_used_more_than_the_first_in_line(clock, heavy_used, given_way_after):
+    turns, began = Turns(slice_seconds=2, clock=clock), []
+    at_work, heavy_ended = threading.Event(), threading.Event()
+
+    def heavy():
+        with turns.turn(Caller("heavy")):
+            at_work.set()
+            wait_for(lambda: turns.n_waiting == 1)
+            clock.pass_by(heavy_used)
+        with turns.turn(Caller("heavy")):
+            began.append(clock() - heavy_used)
+        heavy_ended.set()
+
+    def light():
+        with turns.turn(Caller("light")) as turn:
+            for _ in range(8):
+                wait_for(lambda: turns.n_waiting == 1 or heavy_ended.is_set())
+                clock.pass_by(1)
+                turns.give_way(turn)
+
+    with ThreadPoolExecutor(2) as pool:
+        workers = [pool.submit(heavy)]
+        assert at_work.wait(PATIENCE)
+        workers.append(pool.submit(light))
+        for worker in workers:
+            worker.result(PATIENCE)
+    assert began == [given_way_after]
+
+
 def test_newcomers_without_end_do_not_keep_out_who_has_used_much(clock):
     turns, stop = Turns(slice_seconds=0, clock=clock), threading.Event()
     n_newcomers = 0
