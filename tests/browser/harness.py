@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Playwright, WebError, expect
 
+from tests.browser.lifeline import Lifeline
 from viz.theme import Theme
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,10 +100,12 @@ class Server:
                 stderr=log,
                 start_new_session=True,  # its own process group, so that all of it can be ended
             )
+        self._lifeline = Lifeline(self.process.pid)
 
     def start_again(self, seconds: float = 180) -> None:
         """Serve on the same port again, after the server was ended from outside."""
         self.process.wait()
+        self._lifeline.cut()
         self._start(urlsplit(self.url).port or 80)
         if not self._wait_until_healthy(seconds):
             raise RuntimeError(f"{self.script.name} did not start again. Its log:\n{self.log_text()[-3000:]}")
@@ -131,6 +134,7 @@ class Server:
                     self.process.wait(timeout=20)
                 except subprocess.TimeoutExpired:
                     continue
+        self._lifeline.cut()
 
 
 def free_port() -> int:

@@ -19,6 +19,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from tests.browser.harness import ROOT, Server, free_port
+from tests.browser.lifeline import Lifeline
 from tests.models import make_config, random_network, write_checkpoint
 from tests.soak.visitor import Visitor, run
 
@@ -136,12 +137,15 @@ def test_a_normal_user_can_serve_a_copy_that_is_read_only(tmp_path: Path) -> Non
             env=environment,
             stdout=out,
             stderr=out,
+            start_new_session=True,
         )
+    lifeline = Lifeline(process.pid)
     try:
         run(_opens(f"http://127.0.0.1:{port}", log, process))
     finally:
         process.terminate()
         process.wait(60)
+        lifeline.cut()
         for path in [tmp_path / "app", *(tmp_path / "app").rglob("*")]:
             path.chmod(0o755)
     assert "Traceback" not in log.read_text("utf-8")
