@@ -24,9 +24,9 @@ from tests.browser.harness import (
     CHROMIUM_ARGS,
     DESKTOP,
     FAILURES,
-    NOTE_RUNS,
     PATIENCE_MS,
     NoBrowser,
+    ReusedPage,
     Server,
     Watch,
     find_chromium,
@@ -73,7 +73,7 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """One Chromium for all tests; each gets its own context in it."""
+    """One Chromium for all tests."""
     try:
         path = find_chromium(playwright)
     except NoBrowser as missing:
@@ -95,31 +95,33 @@ def viewport() -> tuple[int, int]:
     return DESKTOP
 
 
+@pytest.fixture(scope="session")
+def reused_page(browser: Browser) -> ReusedPage:
+    """The page that all tests of this worker share."""
+    return ReusedPage(browser)
+
+
 @pytest.fixture
 def context(
-    browser: Browser, color_scheme: Literal["light", "dark"], viewport: tuple[int, int]
+    reused_page: ReusedPage, color_scheme: Literal["light", "dark"], viewport: tuple[int, int]
 ) -> Iterator[BrowserContext]:
-    """A browser without history, cookies and cache."""
-    width, height = viewport
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=color_scheme, locale="en-US"
-    )
-    context.set_default_timeout(PATIENCE_MS)
-    context.add_init_script(NOTE_RUNS)
-    yield context
-    context.close()
+    """A browser without history, cookies and stored data, with one empty page."""
+    yield reused_page.take(viewport, color_scheme).context
+    reused_page.clean()
 
 
 @pytest.fixture
-def watch(context: BrowserContext) -> Watch:
+def watch(context: BrowserContext) -> Iterator[Watch]:
     """The problems in this test's pages so far."""
-    return Watch(context)
+    watch = Watch(context)
+    yield watch
+    watch.close()
 
 
 @pytest.fixture
 def page(context: BrowserContext, watch: Watch) -> Page:
     """An empty page, watched: an error in it, an exception in the app or a request to another host fails the test."""
-    return context.new_page()
+    return context.pages[0]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -132,8 +134,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
             watch.check()
         return outcome
     except Exception:
-        if isinstance(context, BrowserContext) and not pyfuncitem.get_closest_marker("xfail"):
-            _keep_pictures(context, pyfuncitem.name)
+        if isinstance(context, BrowserContext):
+            if not pyfuncitem.get_closest_marker("xfail"):
+                _keep_pictures(context, pyfuncitem.name)
+            context.close()  # the next test gets a new page
         raise
 
 

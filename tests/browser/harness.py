@@ -13,9 +13,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Playwright, WebError, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Playwright, WebError, expect
 
 from tests.browser.lifeline import Lifeline
 from viz.theme import Theme
@@ -144,6 +145,51 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+class ReusedPage:
+    """A page that one test after another uses, cleaned between them.
+
+    Its process keeps Streamlit's and plotly's compiled scripts; compiling them is more than half the cost of opening
+    the app in a new page.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._page: Page | None = None
+
+    def take(self, viewport: tuple[int, int], color_scheme: Literal["light", "dark"]) -> Page:
+        """The page: empty, without history, cookies and stored data, in this size and colour scheme."""
+        if self._page is None:
+            context = self._browser.new_context(locale="en-US", viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
+            context.set_default_timeout(PATIENCE_MS)
+            context.add_init_script(NOTE_RUNS)
+            self._page = context.new_page()
+        width, height = viewport
+        self._page.set_viewport_size({"width": width, "height": height})
+        self._page.emulate_media(color_scheme=color_scheme)
+        return self._page
+
+    def clean(self) -> None:
+        """Leave nothing of the test that used the page; if that test closed it, give it up."""
+        page = self._page
+        if page is None:
+            return
+        if page.is_closed():
+            self._page = None
+            return
+        for other in page.context.pages:
+            if other is not page:
+                other.close()
+        page.unroute_all()
+        if page.url.startswith("http"):
+            page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        page.context.clear_cookies()
+        page.goto("about:blank")
+        page.mouse.move(0, 0)
+        session = page.context.new_cdp_session(page)
+        session.send("Page.resetNavigationHistory")
+        session.detach()
+
+
 class Watch:
     """Collects what a page must never do: log or raise an error, show an exception, contact another host."""
 
@@ -151,14 +197,28 @@ class Watch:
         self.problems: list[str] = []
         self._told: set[str] = set()
         self._context = context
-        context.on("console", self._on_console)
-        context.on("weberror", self._on_error)
-        context.on("request", lambda request: self._on_request(request.url))
-        context.on("page", self._on_page)
+        self._listening: list[tuple[Any, str, Callable[..., None]]] = []
+        self._listen(context, "console", self._on_console)
+        self._listen(context, "weberror", self._on_error)
+        self._listen(context, "request", lambda request: self._on_request(request.url))
+        self._listen(context, "page", self._on_page)
+        for page in context.pages:
+            self._on_page(page)
+
+    def _listen(self, source: BrowserContext | Page, event: str, heard: Callable[..., None]) -> None:
+        emitter: Any = source  # `on` has an overload for each event
+        emitter.on(event, heard)
+        self._listening.append((emitter, event, heard))
+
+    def close(self) -> None:
+        """Stop collecting: the next test has a Watch of its own."""
+        for emitter, event, heard in self._listening:
+            emitter.remove_listener(event, heard)
+        self._listening.clear()
 
     def _on_page(self, page: Page) -> None:
-        page.on("websocket", lambda socket: self._on_request(socket.url))
-        page.on("crash", lambda page: self.problems.append(f"the page crashed: {page.url}"))
+        self._listen(page, "websocket", lambda socket: self._on_request(socket.url))
+        self._listen(page, "crash", lambda page: self.problems.append(f"the page crashed: {page.url}"))
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":

@@ -77,6 +77,21 @@ def test_theme_and_size_are_as_asked(page, server, viewport, background):
     assert page.evaluate("[innerWidth, innerHeight]") == list(viewport)
 
 
+@pytest.mark.parametrize("number", range(2))
+def test_nothing_of_one_test_is_left_for_the_next(page, server, number):
+    assert page.url == "about:blank"
+    assert page.context.pages == [page]
+    page.goto(server(PLAIN).url)
+    wait_idle(page)
+    left = "[localStorage.left, sessionStorage.left, /left/.test(document.cookie), history.length]"
+    assert page.evaluate(left) == [None, None, False, 2]
+    assert page.evaluate("navigator.maxTouchPoints") == 0
+    page.evaluate("localStorage.left = sessionStorage.left = document.cookie = 'left=behind'")
+    page.evaluate("history.pushState(null, '', '/other')")
+    page.route("**/*", lambda route: route.abort())
+    page.context.new_page()
+
+
 def test_missing_browser_is_told_in_one_line(monkeypatch, playwright, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(type(playwright.chromium), "executable_path", str(tmp_path / "none"))

@@ -144,3 +144,4 @@ def test_a_finger_chooses_with_a_tap_once_and_not_with_a_swipe(page: Page, serve
             page.evaluate("new Promise(requestAnimationFrame)")  # no finger is quicker
         browser.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
         expect(page.get_by_text(f"server: seed 0, clicks [{told}]", exact=True)).to_be_visible()
+    browser.detach()  # no finger for the next test
