@@ -9,9 +9,10 @@ from typing import Literal
 
 from model.errors import CheckpointError
 from model.files import hub
+from model.files.family import CONFIG_FILE, read_config
 from model.files.weights import load_weights
-from model.network.config import CONFIG_FILE, GPT2Config, read_config
-from model.network.gpt2 import GPT2
+from model.network.network import Network
+from model.network.sizes import Config
 from model.text.tokenizer import ASSETS, Tokenizer
 
 EMBEDDED = "headlight-mini"
@@ -29,11 +30,11 @@ class LoadedModel:
     name: str
     source: Source
     folder: Path
-    network: GPT2
+    network: Network
     tokenizer: Tokenizer
 
     @property
-    def config(self) -> GPT2Config:
+    def config(self) -> Config:
         """The network's sizes."""
         return self.network.config
 
@@ -100,7 +101,7 @@ def load_folder(folder: Path, *, name: str | None = None, source: Source = "fold
     return LoadedModel(name or folder.resolve().name, source, folder, network, tokenizer)
 
 
-def _tokenizer(folder: Path, config: GPT2Config) -> Tokenizer:
+def _tokenizer(folder: Path, config: Config) -> Tokenizer:
     if (folder / VOCABULARY_FILE).is_file():
         return Tokenizer.from_tiktoken_file(folder / VOCABULARY_FILE)
     vocab, merges = folder / "vocab.json", folder / "merges.txt"

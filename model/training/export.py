@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 
 from model.errors import CheckpointError, HeadlightError
 from model.files.checkpoint import EMBEDDED_FOLDER, VOCABULARY_FILE, WEIGHTS_FILE
-from model.network.config import CONFIG_FILE
+from model.files.family import CONFIG_FILE
 from model.training.batches import describe_data
 from model.training.checkpoints import NAME, Progress, load_checkpoint
 from model.training.settings import DEFAULT, Settings, load_settings
