@@ -10,11 +10,18 @@ from dataclasses import dataclass
 from gettext import gettext as _
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Float
 
 from model.errors import SelectionError
 from model.network.network import Network
+from model.network.parts import Norm
+from model.network.rotary import rotate
+from model.steps.checks import largest_difference
 from model.trace.trace import Trace
+
+MOVED = 10
+"""So many positions later a text is imagined to stand, to see what its scores depend on."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +30,13 @@ class HeadProjection:
 
     weight: Float[np.ndarray, "d_model d_head"]
     bias: Float[np.ndarray, " d_head"] | None
+    norm: Norm | None = None
+    """What the head's queries or keys pass after the product (Qwen3)."""
 
     def __call__(self, x: Float[np.ndarray, "pos d_model"]) -> Float[np.ndarray, "pos d_head"]:
-        """`x @ weight`, plus `bias` where there is one."""
-        return x @ self.weight if self.bias is None else x @ self.weight + self.bias
+        """`x @ weight`, plus `bias` and through `norm` where there are these."""
+        made = x @ self.weight if self.bias is None else x @ self.weight + self.bias
+        return made if self.norm is None else self.norm(torch.tensor(made)).numpy()
 
 
 @dataclass(frozen=True)
@@ -63,16 +73,61 @@ def head_projections(network: Network, layer: int, head: int) -> HeadProjections
     Raises:
         SelectionError: the network has no such layer or head.
     """
-    return HeadProjections(
-        *(
-            HeadProjection(weight(layer, head).detach().numpy(), None if b is None else b.detach().numpy())
-            for weight, b in (
-                (network.w_q, network.b_q(layer, head)),
-                (network.w_k, network.b_k(layer, head)),
-                (network.w_v, network.b_v(layer, head)),
-            )
-        )
-    )
+    norms = network.block(layer).attn.qk_norms or (None, None)
+    parts = ((network.w_q, network.b_q), (network.w_k, network.b_k), (network.w_v, network.b_v))
+    found = []
+    for (weight, bias), norm in zip(parts, (*norms, None), strict=True):
+        b = bias(layer, head)
+        made = HeadProjection(weight(layer, head).detach().numpy(), None if b is None else b.detach().numpy(), norm)
+        found.append(made)
+    return HeadProjections(*found)
+
+
+@dataclass(frozen=True)
+class Created:
+    """Step 1 for every token, made anew: q, k and v, and q and k turned by their positions where the model does that.
+
+    `difference` is the largest from the model's own. `moved_difference` is the largest of any score if the whole text
+    stood `MOVED` positions later (0 up to rounding: a score depends on the distance alone); None without rotation.
+    """
+
+    q: Float[np.ndarray, "pos d_head"]
+    k: Float[np.ndarray, "pos d_head"]
+    v: Float[np.ndarray, "pos d_head"]
+    rot_q: Float[np.ndarray, "pos d_head"]
+    rot_k: Float[np.ndarray, "pos d_head"]
+    difference: float
+    moved_difference: float | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the vectors."""
+        return sum(part.nbytes for part in (self.q, self.k, self.v, self.rot_q, self.rot_k))
+
+
+def create(trace: Trace, layer: int, head: int) -> Created:
+    """x through the head's three projections, for every token.
+
+    Raises:
+        SelectionError: the trace has no such layer or head.
+    """
+    x, projections = trace.ln_1(layer), head_projections(trace.network, layer, head)
+    q, k, v = projections.q(x), projections.k(x), projections.v(x)
+    rot_q, rot_k = (_at(trace.network, part, 0) for part in (q, k))
+    own = ((rot_q, trace.queries), (rot_k, trace.keys), (v, trace.values))
+    difference = max(largest_difference(made, of(layer, head)) for made, of in own)
+    moved_difference = None
+    if trace.network.config.rotary:
+        later_q, later_k = (_at(trace.network, part, MOVED) for part in (q, k))
+        scores = later_q @ later_k.T * trace.network.config.attn_scale(layer)  # (query, key)
+        moved_difference = largest_difference(scores, trace.attn_scores(layer, head))
+    return Created(q, k, v, rot_q, rot_k, difference, moved_difference)
+
+
+def _at(network: Network, vectors: Float[np.ndarray, "pos d_head"], first: int) -> Float[np.ndarray, "pos d_head"]:
+    """Queries or keys turned as the positions from `first` on turn them; as they are where positions are embedded."""
+    turn = network.turn(torch.arange(first, first + len(vectors)))
+    return vectors if turn is None else rotate(torch.tensor(vectors), turn).numpy()
 
 
 def score(

@@ -9,12 +9,18 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
-from torch import Tensor
 
-Made = TypeVar("Made", np.ndarray, Tensor)
+@runtime_checkable
+class HasBytes(Protocol):
+    """An array, a tensor, or an object made of these."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+Made = TypeVar("Made", bound=HasBytes)
 
 
 class Recent:

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from plotly import graph_objects as go
 
 from model.logits.sampling import Shortlist
+from model.network.parameters import block_matrices
 from model.steps.three_steps import Scoring, Summing
+from tests.models import random_network
 from tests.viz.figures.samples import head
 from viz.figures.bars import token_bars
 from viz.figures.change import ranked_shifts
@@ -25,7 +27,7 @@ from viz.figures.matrices import head_matrices, qkv_matrices
 from viz.figures.next_token import next_token_bars
 from viz.figures.strips import token_strips
 from viz.pages.block.figure_strips import Strip, block_strips
-from viz.pages.block.figure_weight import gelu_curve
+from viz.pages.block.figure_weight import activation_points
 from viz.pages.generation.figures import cache_stack
 from viz.pages.lens.figure_contributions import head_contributions
 from viz.pages.mask.figures import training_examples
@@ -166,12 +168,12 @@ def test_next_tokens_and_the_cache() -> None:
 
 def test_charts_without_matrices_have_their_numbers_too() -> None:
     before = numbers(7)
-    rows = rows_of(gelu_curve(before, before / 2, theme=LIGHT))
+    rows = rows_of(activation_points(before, before / 2, theme=LIGHT))
     np.testing.assert_array_equal(column(rows, "before"), before)
     np.testing.assert_array_equal(column(rows, "after"), before / 2)
-    shapes = dict.fromkeys(("wte.weight", "wpe.weight", "attn.c_attn.weight", "attn.c_proj.weight"), (4, 4))
-    shapes |= dict.fromkeys(("mlp.c_fc.weight", "mlp.c_proj.weight"), (4, 16))
-    rows = rows_of(stack_diagram(shapes, n_layers=1, layer=0, theme=LIGHT))
+    network = random_network()
+    shapes = {name: tuple(tensor.shape) for name, tensor in network.named_parameters() if tensor.ndim == 2}
+    rows = rows_of(stack_diagram(shapes, block_matrices(network, 0), n_layers=2, layer=0, theme=LIGHT))
     assert {row["tensor"]: row["shape"] for row in rows} == {
         name: f"{shape[0]} × {shape[1]}" for name, shape in shapes.items()
     }

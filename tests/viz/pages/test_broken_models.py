@@ -50,10 +50,9 @@ def _config(**changes: Any) -> Callable[[Path], None]:
     return lambda folder: (write_checkpoint(folder, random_network(make_config()), **changes), None)[1]
 
 
-def _llama(folder: Path) -> None:
+def _mamba(folder: Path) -> None:
     write_checkpoint(folder, random_network(make_config()))
-    llama = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 32}
-    (folder / "config.json").write_text(json.dumps(llama))
+    (folder / "config.json").write_text(json.dumps({"model_type": "mamba", "hidden_size": 4096}))
 
 
 def _link_out(folder: Path) -> None:
@@ -89,7 +88,7 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "tensor of 1 TB": (_file(_terabyte), "not a complete"),
     "heads that do not divide": (_config(n_head=7), "cannot be split into 7 heads"),
     "huge": (_config(n_embd=99_999, n_head=1, vocab_size=9_999_999), "must be"),
-    "llama": (_llama, "'llama' model"),
+    "mamba": (_mamba, "'mamba' model"),
     "linked weights": (_link_out, "leads out of the folders"),
     "linked folder": (_folder_link_out, "leads out of the folders"),
     "pickle": (_file(lambda whole: pickle.dumps({"wte.weight": [1.0]})), "not a complete"),

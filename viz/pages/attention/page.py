@@ -12,6 +12,7 @@ from viz.pages.attention.reading import Reading, choose_reading, reading_bars, r
 from viz.shell.charts import chart
 from viz.shell.choose import choose
 from viz.shell.matrices import matrices, weight_and_score
+from viz.shell.say import remark
 from viz.shell.shell import open_view, strip, theme
 from viz.state.focus import Focus, head_name
 from viz.state.session import get_focus
@@ -59,9 +60,9 @@ def _vectors(view: View, focus: Focus, *, by_word: bool) -> None:
     trace, query = view.trace, focus.query
     token = f"{query + 1} {view.labels[query]}"
     vectors = token_strips(
-        trace.q[layer, head, query],
-        trace.k[layer, head, query],
-        trace.v[layer, head, query],
+        trace.queries(layer, head)[query],
+        trace.keys(layer, head)[query],
+        trace.values(layer, head)[query],
         trace.z[layer, head, query],
         token=_("token {token}", token=token) if by_word else token,
         theme=theme(),
@@ -79,10 +80,13 @@ def head_section(view: View, reading: Reading) -> None:
     shown = choose(MATRICES, _("Matrices of this head"), words)
     trace, labels, name = view.trace, view.labels, head_name(view.focus.head)
     if shown == "qkv":
-        figure = qkv_matrices(
-            trace.q[layer, head], trace.k[layer, head], trace.v[layer, head], labels=labels, theme=theme()
+        parts = (trace.queries(layer, head), trace.keys(layer, head), trace.values(layer, head))
+        chart(
+            qkv_matrices(*parts, labels=labels, theme=theme()),
+            key="qkv",
+            alt=_("Queries, keys and values of {head}", head=name),
         )
-        chart(figure, key="qkv", alt=_("Queries, keys and values of {head}", head=name))
+        turned_words(view)
     elif reading.is_plain:
         figure = head_matrices(
             trace.attn_scores(layer, head),
@@ -103,6 +107,21 @@ def head_section(view: View, reading: Reading) -> None:
         )
     else:
         reading_matrix(reading)
+
+
+def turned_words(view: View) -> None:
+    """What queries and keys are, where positions turn them and heads share them."""
+    config = view.model.config
+    if config.rotary:
+        remark("Queries and keys are drawn as they meet: turned by their positions.")
+    if config.group > 1:
+        head = view.focus.head[1]
+        first = config.kv_of(head) * config.group
+        remark(
+            "Heads {first} to {last} of this layer share these keys and values; only the queries are the head's own.",
+            first=first,
+            last=first + config.group - 1,
+        )
 
 
 def page() -> None:

@@ -1,4 +1,4 @@
-"""A weight matrix inside a block, drawn small: each cell stands for a square of it. And the GELU as a curve."""
+"""A weight matrix inside a block, drawn small: a cell stands for a square of it. And the activation as a curve."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ GELU_HEIGHT = 300
 
 
 def weight_matrix(parts: Sequence[tuple[str, str, Float[np.ndarray, "d_in d_out"]]], *, theme: Theme) -> Chart:
-    """The parts `(title, scale, weights)` of one matrix side by side, inputs down, outputs across, on one range.
+    """Matrices, or parts of one, `(title, scale, weights)` side by side, inputs down, outputs across, on one range.
 
     A cell shows the weight farthest from 0 in its square of the matrix, and says which square that is.
     """
-    d_in, d_out = parts[0][2].shape
-    edge = math.ceil(max(d_in, d_out * len(parts)) / MOST_CELLS)
-    squares = np.arange(0, d_in, edge), np.arange(0, d_out, edge)
-    drawn = [strongest(weights, *squares) for _title, _scale, weights in parts]
+    shapes = [weights.shape for _title, _scale, weights in parts]
+    edge = math.ceil(max(shapes[0][0], sum(d_out for _d_in, d_out in shapes)) / MOST_CELLS)
+    drawn = [strongest(weights, *(np.arange(0, n, edge) for n in weights.shape)) for _title, _scale, weights in parts]
     largest = max(float(np.abs(values).max()) for values in drawn) or 1.0
     width = NARROW if len(parts) == 1 and is_narrow(parts[0][2]) else WIDE
-    note = f"{d_in:,} × {d_out:,}"
+    notes = [f"{d_in:,} × {d_out:,}" for d_in, d_out in shapes]
     hover = _("in %{y}, out %{x}: weight %{value}")
     if edge > 1:
-        note = _("{shape}; each cell: the strongest of {edge} × {edge}", shape=note, edge=edge)
+        notes = [_("{shape}; each cell: the strongest of {edge} × {edge}", shape=note, edge=edge) for note in notes]
         hover = _("in %{y}, out %{x}: strongest weight %{value}")
     panels = [
         Panel(
@@ -55,7 +54,7 @@ def weight_matrix(parts: Sequence[tuple[str, str, Float[np.ndarray, "d_in d_out"
             zmax=largest,
             hover=hover,
         )
-        for values, (title, scale, _weights) in zip(drawn, parts, strict=True)
+        for values, (title, scale, _weights), note, (d_in, d_out) in zip(drawn, parts, notes, shapes, strict=True)
     ]
     return tile_figure(panels, theme=theme, width=width, framed=False)
 
@@ -65,8 +64,23 @@ def is_narrow(weights: Float[np.ndarray, "d_in d_out"]) -> bool:
     return weights.shape[1] <= weights.shape[0]
 
 
-def gelu_curve(before: Float[np.ndarray, " d_mlp"], after: Float[np.ndarray, " d_mlp"], *, theme: Theme) -> Chart:
-    """Every number of a vector before (across) and after (up) the GELU: the points lie on the curve."""
+def activation_points(
+    before: Float[np.ndarray, " d_mlp"],
+    after: Float[np.ndarray, " d_mlp"],
+    *,
+    theme: Theme,
+    linear: Float[np.ndarray, " d_mlp"] | None = None,
+) -> Chart:
+    """Every number of a vector before (across) and after (up) the activation function: the points lie on the curve.
+
+    With a gate, `linear` is what it lets through, and each point's height is their product.
+    """
+    columns = [(_("before"), before), (_("after"), after)]
+    hover = _("number %{customdata[0]}: %{x:.4~g} becomes %{y:.4~g}")
+    if linear is not None:
+        columns = [(_("gate"), before), (_("let through"), after), (_("up projection"), linear)]
+        hover = _("number %{customdata[0]}: the gate's %{x:.4~g} lets %{y:.4~g} of %{customdata[1]:.4~g} through")
+    (x_title, _before), (y_title, _after), *_others = columns
     axis = {
         "gridcolor": theme.grid,
         "zerolinecolor": theme.frame,
@@ -76,23 +90,23 @@ def gelu_curve(before: Float[np.ndarray, " d_mlp"], after: Float[np.ndarray, " d
     trace = go.Scatter(
         x=before,
         y=after,
-        customdata=np.arange(len(before)),
+        customdata=np.stack([np.arange(len(before)), before if linear is None else linear], axis=1),
         mode="markers",
         marker={"color": theme.roles["value"], "size": 5, "opacity": 0.55, "line": {"width": 0}},
-        hovertemplate=_("number %{customdata}: %{x:.4~g} becomes %{y:.4~g}") + "<extra></extra>",
+        hovertemplate=f"{hover}<extra></extra>",
         meta={"gelu": True},
     )
     layout = base_layout(theme) | {
         "height": GELU_HEIGHT,
         "margin": {"l": 56, "r": 12, "t": 8, "b": 44, "pad": 0},
-        "xaxis": {"title": {"text": _("before"), "font": {"size": 12, "color": theme.muted}}, **axis},
-        "yaxis": {"title": {"text": _("after"), "font": {"size": 12, "color": theme.muted}}, **axis},
+        "xaxis": {"title": {"text": x_title, "font": {"size": 12, "color": theme.muted}}, **axis},
+        "yaxis": {"title": {"text": y_title, "font": {"size": 12, "color": theme.muted}}, **axis},
     }
 
     def table() -> Table:
         return Table(
-            (_("number"), _("before"), _("after")),
-            zip(range(len(before)), numbers(before), numbers(after), strict=True),
+            (_("number"), *(title for title, _values in columns)),
+            zip(range(len(before)), *(numbers(values) for _title, values in columns), strict=True),
         )
 
     return Chart(go.Figure([trace], layout), table, 300)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from model.steps.block import STEPS, BlockSteps, Check, block_steps
+from model.steps.block import STEPS, BlockSteps, Check, block_steps, steps_of
 from viz.pages.block.drawing import MOST_ROWS, Scene, Vectors, draw
 from viz.pages.block.words import NOT_DRAWN, WORDS, difference, told
 from viz.shell.choose import choose
@@ -42,7 +42,7 @@ def token_section(view: View) -> None:
     st.html(_STYLE)
     left, right = st.columns([1, 3.2], gap="large")
     with left:
-        step = step_list(steps)
+        step = step_list(view, steps)
     with right:
         per_cell = heading(view, step, layer)
         scene = Scene(view, layer, head, focus.query, steps, per_cell)
@@ -50,13 +50,17 @@ def token_section(view: View) -> None:
         below(view, step, steps.checks[step], vectors, focus.query)
 
 
-def step_list(steps: BlockSteps) -> str:
+def step_list(view: View, steps: BlockSteps) -> str:
     """The list of steps, each with its check; the chosen one."""
+    network = view.model.network
+    own = steps_of(network)
+    if st.session_state.get(STEP.key) not in own:  # a step that another model has
+        st.session_state[STEP.key] = own[0]
     chosen = st.radio(
         _("Steps of one layer"),
-        STEPS,
-        format_func=lambda step: _label(step),
-        captions=[told(steps.checks[step]) for step in STEPS],
+        own,
+        format_func=lambda step: _label(view, step),
+        captions=[told(steps.checks[step]) for step in own],
         key=STEP.key,
         **_KEPT,
     )
@@ -67,18 +71,18 @@ def step_list(steps: BlockSteps) -> str:
         "article.",
         difference=difference(worst),
     )
-    return chosen or STEPS[0]
+    return chosen or own[0]
 
 
 def heading(view: View, step: str, layer: int) -> float:
     """The step's name, the way to its neighbours, what it does, and the zoom: how many numbers a cell stands for."""
-    words = WORDS[step]
+    words, network = WORDS[step], view.model.network
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.subheader(as_text(words.title) + ("" if words.drawn else f" {_(NOT_DRAWN)}"), anchor=False)
+        st.subheader(as_text(words.title(network)) + ("" if words.drawn else f" {_(NOT_DRAWN)}"), anchor=False)
         with st.container(horizontal=True, gap="small", width="content"):
-            _neighbour(_("Previous step"), step, -1)
-            _neighbour(_("Next step"), step, 1)
-    st.markdown(words.explain(view.model.config, layer))
+            _neighbour(view, _("Previous step"), step, -1)
+            _neighbour(view, _("Next step"), step, 1)
+    st.markdown(words.explain(network, layer))
     if step in _NO_ZOOM:
         return 1.0
     zooms = {"blocks": _("3 blocks"), "heads": _("A block per head"), "numbers": _("Every number")}
@@ -116,19 +120,21 @@ def below(view: View, step: str, check: Check, vectors: Vectors, query: int) -> 
         st.dataframe(table, height=320, placeholder="", alt=_("The numbers of this step's vectors"))
 
 
-def _label(step: str) -> str:
+def _label(view: View, step: str) -> str:
     words = WORDS[step]
-    return f"**{as_text(words.title)}**" if words.drawn else f":gray[{as_text(words.title)}]"
+    title = as_text(words.title(view.model.network))
+    return f"**{title}**" if words.drawn else f":gray[{title}]"
 
 
-def _neighbour(label: str, step: str, by: int) -> None:
-    at = STEPS.index(step) + by
-    there = 0 <= at < len(STEPS)
+def _neighbour(view: View, label: str, step: str, by: int) -> None:
+    own = steps_of(view.model.network)
+    at = own.index(step) + by
+    there = 0 <= at < len(own)
     st.button(
         label,
         key=f"block_go_{by}",
         on_click=_go,
-        args=(STEPS[at] if there else step,),
+        args=(own[at] if there else step,),
         disabled=not there,
         icon=":material/arrow_back:" if by < 0 else ":material/arrow_forward:",
     )

@@ -114,11 +114,12 @@ def iteration_strip(view: View, text: View, position: int) -> None:
 def cache_part(text: View, position: int, reading: Iteration, choice: Choice) -> None:
     """What this iteration computes in every layer, what it reads from the cache, and what that saves."""
     config, head = text.model.config, get_focus().head[1]
+    kv_head = config.kv_of(head)
     st.markdown(iteration_words(text.labels, position, config.n_layers))
     shown = shown_tokens(len(text.labels), position)
     keys, values = (
-        np.concatenate([old[:, head, shown.start : position], new[:, None, head]], axis=1)
-        for old, new in ((text.trace.k, reading.step.k), (text.trace.v, reading.step.v))
+        np.concatenate([old[:, kv_head, shown.start : position], new[:, None, kv_head]], axis=1)
+        for old, new in ((text.trace.rot_k, reading.step.k), (text.trace.v, reading.step.v))
     )
     figure = cache_stack(
         reading.step.q[:, head],
@@ -132,15 +133,15 @@ def cache_part(text: View, position: int, reading: Iteration, choice: Choice) ->
     )
     chart(figure, key="cache", alt=_("Queries, keys and values of every layer: computed now, or read from the cache"))
     drawn = _("Drawn: head {head} of each layer, a cell for the strongest of several dimensions.", head=head)
+    if config.rotary:
+        drawn += " " + _("Queries and keys are turned by their positions; the cache keeps them so.")
     if shown.start:
         drawn += " " + _("The {n:,} tokens before are in the cache too.", n=shown.start)
     left_out = _(
-        "Not drawn in the article, but computed: LayerNorm, biases, the residual additions and the MLP of each layer."
+        "Not drawn in the article, but computed: norms, biases, the residual additions and the MLP of each layer."
     )
     st.caption(f"{drawn} {left_out}")
-    n_pos = position + 1
-    n_numbers = 2 * config.n_layers * n_pos * config.d_model
-    st.markdown(cache_words(config, n_pos, n_numbers, n_numbers * text.trace.k.itemsize))
+    st.markdown(cache_words(config, position + 1, text.trace.rot_k.itemsize))
 
 
 def savings_part(text: View, reading: Iteration, *, writing: bool) -> None:
@@ -178,16 +179,16 @@ def next_token_part(text: View, position: int, choice: Choice, sampling: Samplin
     best = int(top(choice.logits, 1)[0])
     labels = {token_id: model.tokenizer.token(token_id).label for token_id in (best, choice.id)}
     st.markdown("\n".join(f"- {line}" for line in choice_words(choice, sampling, best, labels)))
-    sizes = {"d_model": model.config.d_model, "d_vocab": model.config.d_vocab}
+    sizes = {"d_model": model.config.d_model, "d_vocab": model.config.d_vocab, "norm": model.config.norm}
     if model.config.tied:
         remark(
-            "The last layer's vector ({d_model} numbers), after a LayerNorm that the article does not draw, times the "
+            "The last layer's vector ({d_model} numbers), after a {norm} that the article does not draw, times the "
             "embedding matrix ({d_vocab:,} × {d_model}): a logit for every token.",
             **sizes,
         )
     else:
         remark(
-            "The last layer's vector ({d_model} numbers), after a LayerNorm that the article does not draw, times the "
+            "The last layer's vector ({d_model} numbers), after a {norm} that the article does not draw, times the "
             "output matrix of its own ({d_vocab:,} × {d_model}): a logit for every token.",
             **sizes,
         )

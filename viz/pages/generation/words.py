@@ -39,17 +39,29 @@ def iteration_words(labels: Sequence[str], position: int, n_layers: int) -> str:
     return f"{reads} {layers} {before if position else _('The cache is still empty.')}"
 
 
-def cache_words(config: Config, n_pos: int, n_numbers: int, n_bytes: int) -> str:
-    """The size of the cache after the iteration."""
-    return _(
-        "**The cache after it**: 2 (k and v) × {layers} × {tokens} × {d_model} numbers = **{numbers:,} numbers, "
+def cache_words(config: Config, n_pos: int, n_bytes: int) -> str:
+    """The size of the cache after the iteration, each number taking `n_bytes`; and what shared keys and values save."""
+    n_numbers = config.cached_numbers * n_pos
+    size = _(
+        "**The cache after it**: 2 (k and v) × {layers} × {tokens} × {each} numbers = **{numbers:,} numbers, "
         "{bytes:,} bytes**.",
         layers=ngettext("{n} layer", "{n} layers", config.n_layers),
         tokens=_n_tokens(n_pos),
-        d_model=config.d_model,
+        each=config.n_kv_heads * config.d_head,
         numbers=n_numbers,
-        bytes=n_bytes,
+        bytes=n_numbers * n_bytes,
     )
+    if config.group == 1:
+        return size
+    shared = _(
+        "Only {n_kv_heads} key and value heads serve the {n_heads} query heads: with one for each, the cache would "
+        "take {times} times as much, {bytes:,} bytes.",
+        n_kv_heads=config.n_kv_heads,
+        n_heads=config.n_heads,
+        times=config.group,
+        bytes=n_numbers * n_bytes * config.group,
+    )
+    return f"{size} {shared}"
 
 
 def savings_table(config: Config, position: int, reading: Iteration) -> str:

@@ -57,33 +57,34 @@ def head_contributions(heads: Float[np.ndarray, "layer head"], *, token: str, th
 
 def other_contributions(parts: DirectLogits, *, theme: Theme) -> Chart:
     """What all but the heads adds to the first token's logit: embeddings, each layer's MLP and attention bias, the
-    last bias."""
-    mlps, biases = parts.mlps[:, 0], parts.attn_bias[:, 0]
-    n_layers = len(mlps)
+    last bias; each where the model has it."""
+    mlps, n_layers = parts.mlps[:, 0], len(parts.mlps)
     # A line of their own for the long ones, which would run into their neighbours.
-    ticks = [_("token"), f"<br>{_('position')}", *(str(layer) for layer in range(n_layers)), f"<br>{_('last bias')}"]
-    names = [
-        _("the token's embedding"),
-        _("the position's embedding"),
-        *(_("MLP of layer {layer}", layer=layer) for layer in range(n_layers)),
-        _("the final LayerNorm's bias"),
-    ]
+    before = [(_("token"), _("the token's embedding"), parts.embed[0])]
+    if parts.pos_embed is not None:
+        before.append((f"<br>{_('position')}", _("the position's embedding"), parts.pos_embed[0]))
+    layers = [(str(n), _("MLP of layer {layer}", layer=n), value) for n, value in enumerate(mlps.tolist())]
+    after = []
+    if parts.unembed_bias is not None:
+        after.append((f"<br>{_('last bias')}", _("the final LayerNorm's bias"), parts.unembed_bias[0]))
+    ticks, names, heights = zip(*before, *layers, *after, strict=True)
+    wide, places = np.array(heights), np.arange(len(heights))
+    at_layers = np.arange(n_layers) + len(before)
     bias_names = [_("attention bias of layer {layer}", layer=layer) for layer in range(n_layers)]
-    wide = np.array([parts.embed[0], parts.pos_embed[0], *mlps.tolist(), parts.unembed_bias[0]])
-    places = np.arange(len(wide))
-    at_layers = np.arange(n_layers) + 2
+    biases = np.zeros(n_layers) if parts.attn_bias is None else parts.attn_bias[:, 0]
     centre = np.where(np.isin(places, at_layers), -0.4, -0.2)
     value, dots = theme.roles["value"], overlay(".", theme)
     numbers = [cell_number(value) for value in wide] if len(wide) <= NUMBERED_BARS else None
     bars = [
         _upright(places, wide, centre, names, {"color": value}, "mlp", numbers, theme),
         _upright(at_layers, biases, 0.02, bias_names, {"color": theme.compare, "pattern": dots}, "bias", None, theme),
-    ]
+    ][: 1 if parts.attn_bias is None else 2]
     low, high = min(0.0, float(wide.min()), float(biases.min())), max(0.0, float(wide.max()), float(biases.max()))
     span = (high - low) or 1.0
-    below = legend(
-        [(value, "■", _("embeddings, MLPs, last bias")), (theme.compare, "▦", _("attention bias (belongs to no head)"))]
-    )
+    shown = [(value, "■", _("embeddings, MLPs, last bias") if after else _("embeddings, MLPs"))]
+    if parts.attn_bias is not None:
+        shown.append((theme.compare, "▦", _("attention bias (belongs to no head)")))
+    below = legend(shown)
     layout = base_layout(theme, zooms=True) | {
         "height": 300,
         "margin": {"l": 48, "r": 24, "t": 46, "b": 50, "pad": 2},
@@ -103,7 +104,9 @@ def other_contributions(parts: DirectLogits, *, theme: Theme) -> Chart:
     }
 
     def table() -> Table:
-        rows = zip([*names, *bias_names], [*wide.tolist(), *biases.tolist()], strict=True)
+        rows = list(zip(names, wide.tolist(), strict=True))
+        if parts.attn_bias is not None:
+            rows += zip(bias_names, biases.tolist(), strict=True)
         return Table(("part", "to the logit"), rows)
 
     least = max(340, (36 if len(ticks) <= _UPRIGHT_NUMBERS else 24) * len(ticks) + 60)

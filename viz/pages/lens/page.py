@@ -23,7 +23,7 @@ from viz.state.session import get_focus
 from viz.state.settings import choice, token_id
 from viz.state.view import View
 from viz.text.catalogue import _, ngettext
-from viz.text.markdown import as_text
+from viz.text.markdown import as_text, table
 from viz.text.numbers import difference_text
 
 N_GUESSES, N_OFFERED, N_NAMED = 5, 40, 3
@@ -88,12 +88,13 @@ def lens_part(view: View, query: int, own: Float[np.ndarray, " d_vocab"]) -> Non
     st.markdown(f"{guess} {outlined}")
     off = float(np.abs(logits[-1] - own).max())
     remark(
-        "Each row takes the residual stream as it is there, and applies the model’s final LayerNorm and "
+        "Each row takes the residual stream as it is there, and applies the model’s final {norm} and "
         "output matrix, once, as if the layers that follow did not exist. The last row is the "
         "model’s output itself: largest difference from its logits {difference}. Entropy: 0 bits is "
         "certain, {bits:.1f} bits means that every token is equally likely.",
         difference=difference_text(off),
         bits=np.log2(view.model.config.d_vocab),
+        norm=view.model.config.norm,
     )
 
 
@@ -150,14 +151,18 @@ def parts_part(view: View, parts: DirectLogits, query: int, *, less_average: boo
         chart(figure, key="lens_others", alt=_("What embeddings, MLPs and biases add directly to the token’s logit"))
     st.markdown(_strongest(heads))
     total, own = float(parts.total[0]), float(parts.logits[0])
-    table = (
-        f"{_('| Heads | MLPs | Attention biases | Token | Position | Last bias | Sum | The model’s own |')}\n"
-        "|--:|--:|--:|--:|--:|--:|--:|--:|\n"
-        f"| {heads.sum():.4f} | {parts.mlps[:, 0].sum():.4f} | {parts.attn_bias[:, 0].sum():.4f} "
-        f"| {parts.embed[0]:.4f} | {parts.pos_embed[0]:.4f} | {parts.unembed_bias[0]:.4f} "
-        f"| **{total:.4f}** | **{own:.4f}** |"
-    )
-    st.markdown(table.replace(" -", " −").replace("**-", "**−"))
+    columns = [
+        (_("Heads"), heads.sum()),
+        (_("MLPs"), parts.mlps[:, 0].sum()),
+        (_("Attention biases"), None if parts.attn_bias is None else parts.attn_bias[:, 0].sum()),
+        (_("Token"), parts.embed[0]),
+        (_("Position"), None if parts.pos_embed is None else parts.pos_embed[0]),
+        (_("Last bias"), None if parts.unembed_bias is None else parts.unembed_bias[0]),
+    ]
+    cells = [(title, f"{value:.4f}") for title, value in columns if value is not None]
+    cells += [(_("Sum"), f"**{total:.4f}**"), (_("The model’s own"), f"**{own:.4f}**")]
+    titles, numbers = zip(*cells, strict=True)
+    st.markdown(table([titles, ["--:"] * len(cells), [number.replace("-", "−") for number in numbers]]))
     places = {
         "token": as_text(label),
         "query": f"{query + 1} “**{as_text(view.labels[query])}**”",
@@ -179,7 +184,8 @@ def parts_part(view: View, parts: DirectLogits, query: int, *, less_average: boo
         )
     direct = _(
         "Direct: only what a part writes into the residual stream itself, not what later layers make of it; the final "
-        "LayerNorm’s scale is frozen at the value it had. An MLP’s number has its bias in it."
+        "{norm}’s scale is frozen at the value it had. An MLP’s number has its bias in it.",
+        norm=view.model.config.norm,
     )
     st.caption(f"{check} {direct}")
 

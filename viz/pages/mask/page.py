@@ -113,7 +113,7 @@ def own_matrices(view: View, divisor: str, subtracted: bool) -> Float[np.ndarray
         labels=view.labels,
         shares=weight_and_score(view, view.focus.head),
     )
-    z = masking.head_output(steps.pattern, trace.v[layer, head])
+    z = masking.head_output(steps.pattern, trace.values(layer, head))
     zero = _("Both become 0, as e to the power of −10¹⁰ is smaller than any number a computer keeps.")
     st.caption(f"{_same_softmax(infinite, finite)} {zero}")
     remark(

@@ -38,14 +38,21 @@ def created_vectors(
     *,
     token: str,
     theme: Theme,
+    turned: tuple[Float[np.ndarray, " d_head"], Float[np.ndarray, " d_head"]] | None = None,
 ) -> Chart:
-    """Step 1 for one token (named `9 ·it`): its x and what comes of it, each strip as long as it has numbers."""
+    """Step 1 for one token (named `9 ·it`): its x and what comes of it, each strip as long as it has numbers.
+
+    `turned` are query and key after their position has turned them.
+    """
     named = [
         (f"x of {token}: {len(x):,} numbers", "input", x),
         (f"query q: {len(q):,}", "query", q),
         (f"key k: {len(k):,}", "key", k),
         (f"value v: {len(v):,}", "value", v),
     ]
+    if turned is not None:
+        named.insert(2, (_("query, turned"), "query", turned[0]))
+        named.insert(4, (_("key, turned"), "key", turned[1]))
     panels = [_wrapped(title, role, values) for title, role, values in named]
     return tile_figure(
         panels,
@@ -105,7 +112,8 @@ def projection_biases(parts: HeadProjections, *, theme: Theme) -> Chart:
         (_("bias of k"), "key", parts.k.bias),
         (_("bias of v"), "value", parts.v.bias),
     ]
-    return vector_strips(named, theme=theme, size_title=HEAD_DIMENSION)
+    there = [(title, role, bias) for title, role, bias in named if bias is not None]
+    return vector_strips(there, theme=theme, size_title=HEAD_DIMENSION)
 
 
 def path_vectors(

@@ -6,8 +6,19 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from model.network.parameters import block_matrices
 from model.steps.checks import largest_difference
-from model.steps.three_steps import Scoring, Summing, head_projections, score, sum_values, unmasked_z
+from model.steps.three_steps import (
+    MOVED,
+    Created,
+    Scoring,
+    Summing,
+    create,
+    head_projections,
+    score,
+    sum_values,
+    unmasked_z,
+)
 from viz.figures.bars import token_bars
 from viz.figures.labels import shorten
 from viz.pages.three_steps.figure_map import shown_paths, steps_map
@@ -69,7 +80,7 @@ class Work:
 def steps_section(view: View) -> None:
     """All below the head's choosers: another step, or the mask on or off, reruns this and nothing else."""
     steps, causal = controls()
-    token_section(view, steps, causal, creation_difference(view) if 1 in steps else None)
+    token_section(view, steps, causal)
     if steps == (1,):
         head_section(view)
 
@@ -97,22 +108,19 @@ def controls() -> tuple[tuple[int, ...], bool]:
 
 
 @st.fragment
-def token_section(view: View, steps: tuple[int, ...], causal: bool, off: float | None) -> None:
-    """The strip, the map, and the steps for the chosen token. Stepping reruns this and nothing else.
-
-    `off` is step 1's check, which is the same for all tokens (`creation_difference`); None where that is not shown.
-    """
+def token_section(view: View, steps: tuple[int, ...], causal: bool) -> None:
+    """The strip, the map, and the steps for the chosen token. Stepping reruns this and nothing else."""
     query = strip(view, [get_focus().head]).query
     layer, head = view.focus.head
     trace = view.trace
     scale = view.model.config.attn_scale(layer)
-    scoring = score(trace.q[layer, head, query], trace.k[layer, head], query=query, scale=scale, causal=causal)
-    work = Work(view, query, causal, scoring, sum_values(scoring.weights, trace.v[layer, head]))
+    scoring = score(trace.queries(layer, head)[query], trace.keys(layer, head), query=query, scale=scale, causal=causal)
+    work = Work(view, query, causal, scoring, sum_values(scoring.weights, trace.values(layer, head)))
     vectors = {
         "x": trace.ln_1(layer),
-        "query": trace.q[layer, head],
-        "key": trace.k[layer, head],
-        "value": trace.v[layer, head],
+        "query": trace.queries(layer, head),
+        "key": trace.keys(layer, head),
+        "value": trace.values(layer, head),
         "z": trace.z[layer, head] if causal else unmasked_z(trace, layer, head),
     }
     figure = steps_map(
@@ -126,40 +134,71 @@ def token_section(view: View, steps: tuple[int, ...], causal: bool, off: float |
         masked=scoring.masked if causal else None,
     )
     chart(figure, key="map", alt=_("The three steps across the tokens' paths, for {label}", label=work.label))
-    if off is not None:
-        create_step(work, off, alone=len(steps) == 1)
+    if 1 in steps:
+        create_step(work, alone=len(steps) == 1)
     if 2 in steps:
         score_step(work, alone=len(steps) == 1)
     if 3 in steps:
         sum_step(work)
 
 
-def creation_difference(view: View) -> float:
-    """The largest difference between the model's q, k and v of every token and the same made anew."""
-    (layer, head), trace = view.focus.head, view.trace
-    x, projections = trace.ln_1(layer), head_projections(trace.network, layer, head)
-    made = projections.q(x), projections.k(x), projections.v(x)
-    own = trace.q[layer, head], trace.k[layer, head], trace.v[layer, head]
-    return max(largest_difference(a, b) for a, b in zip(made, own, strict=True))
+def created(view: View) -> Created:
+    """Step 1 of the chosen head made anew, the same for all tokens."""
+    trace, head = view.trace, view.focus.head
+    return trace.remembered(("created", *head), lambda: create(trace, *head))
 
 
-def create_step(work: Work, off: float, *, alone: bool) -> None:
+def create_step(work: Work, *, alone: bool) -> None:
     """Step 1: x and the three vectors made of it; alone, as strips of their own."""
     view, query = work.view, work.query
-    (layer, head), trace = view.focus.head, view.trace
-    say(
+    (layer, head), config = view.focus.head, view.model.config
+    made = created(view)
+    first = _(
         "**1 · Create q, k, v.** Each token's x goes through three weight matrices of this head: one makes "
-        "its query, one its key, one its value. x is what the layer's LayerNorm makes of the residual "
-        "stream, and each product gets a bias; both are not drawn in the article."
+        "its query, one its key, one its value."
     )
+    if config.norm == "RMSNorm":
+        then = _("x is what the layer's RMSNorm, which the article does not draw, makes of the residual stream.")
+    else:
+        then = _(
+            "x is what the layer's LayerNorm makes of the residual stream, and each product gets a bias; both are not "
+            "drawn in the article."
+        )
+    st.markdown(f"{first} {then}")
+    if config.group > 1:
+        first_head = config.kv_of(head) * config.group
+        say(
+            "The matrices of key and value serve heads {first} to {last} of this layer together; the query's is the "
+            "head's own.",
+            first=first_head,
+            last=first_head + config.group - 1,
+        )
+    if config.rotary:
+        say(
+            "Then each pair of numbers of query and key is turned by an angle that grows with the token's position "
+            "({position}), at another speed for each pair: what meets is the turned query and the turned keys.",
+            position=query + 1,
+        )
     if alone:
-        own = trace.q[layer, head, query], trace.k[layer, head, query], trace.v[layer, head, query]
-        figure = created_vectors(trace.ln_1(layer)[query], *own, token=work.label, theme=theme())
+        turned = (made.rot_q[query], made.rot_k[query]) if config.rotary else None
+        vectors = view.trace.ln_1(layer)[query], made.q[query], made.k[query], made.v[query]
+        figure = created_vectors(*vectors, turned=turned, token=work.label, theme=theme())
         chart(figure, key="created", alt=_("x, query, key and value of {label}", label=work.label))
-    remark(
-        "Recomputed as x W + b for every token: largest difference from the model's q, k, v {difference}.",
-        difference=difference_text(off),
-    )
+    off = difference_text(made.difference)
+    if made.moved_difference is not None:
+        remark(
+            "Recomputed as x W for every token, then turned: largest difference from the model's {difference}. If the "
+            "whole text stood {by} positions later, no score would change by more than {moved}: a score depends on the "
+            "distance of two tokens alone.",
+            difference=off,
+            by=MOVED,
+            moved=difference_text(made.moved_difference),
+        )
+    else:
+        remark(
+            "Recomputed as x W + b for every token: largest difference from the model's q, k, v {difference}.",
+            difference=off,
+        )
 
 
 def score_step(work: Work, *, alone: bool) -> None:
@@ -179,8 +218,8 @@ def score_step(work: Work, *, alone: bool) -> None:
         then = _("The softmax turns scores into shares of 100%.")
     st.markdown(f"{first} {then}")
     table = score_table(
-        trace.q[layer, head, query],
-        trace.k[layer, head],
+        trace.queries(layer, head)[query],
+        trace.keys(layer, head),
         scoring,
         labels=view.labels,
         query=query,
@@ -232,7 +271,7 @@ def sum_step(work: Work) -> None:
     )
     own = trace.z[layer, head, query]
     figure = value_table(
-        trace.v[layer, head],
+        trace.values(layer, head),
         work.scoring,
         work.summing,
         own,
@@ -278,15 +317,18 @@ def told_rows(work: Work) -> None:
 def head_section(view: View) -> None:
     """Step 1's matrices: what does not depend on the chosen token."""
     (layer, head), trace = view.focus.head, view.trace
+    parts = head_projections(trace.network, layer, head)
     words = {"weights": _("Weight matrices"), "biases": _("Biases"), "tokens": _("Every token")}
+    if parts.q.bias is None:
+        del words["biases"]
     shown = choose(BEHIND, _("Behind step 1"), words)
-    name, parts = head_name((layer, head)), head_projections(trace.network, layer, head)
+    name = head_name((layer, head))
     if shown == "tokens":
         figure = path_vectors(
             trace.ln_1(layer),
-            trace.q[layer, head],
-            trace.k[layer, head],
-            trace.v[layer, head],
+            trace.queries(layer, head),
+            trace.keys(layer, head),
+            trace.values(layer, head),
             labels=view.labels,
             theme=theme(),
         )
@@ -298,10 +340,12 @@ def head_section(view: View) -> None:
     else:
         figure = projection_matrices(parts, head=name, theme=theme())
         chart(figure, key="weights", alt=_("Weight matrices of query, key and value of {name}", name=name))
+        matrices = block_matrices(trace.network, layer)[:3]
         remark(
-            "{name}'s columns of `h.{layer}.attn.c_attn`: {d_model} × {d_head} numbers each.",
+            "{name}'s columns of {matrices} in layer {layer}: {d_model} × {d_head} numbers each.",
             name=name,
             layer=layer,
+            matrices=", ".join(f"`{matrix.name}`" for matrix in matrices),
             d_model=view.model.config.d_model,
             d_head=view.model.config.d_head,
         )

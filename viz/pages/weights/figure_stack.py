@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import plotly.graph_objects as go
 
@@ -15,7 +15,11 @@ from viz.figures.chart import Chart
 from viz.figures.data import Table
 from viz.figures.frames import Span, frame
 from viz.figures.look import CLEAR, base_layout
+from viz.text.catalogue import _
 from viz.theme import Theme, mix
+
+if TYPE_CHECKING:
+    from model.network.parameters import BlockMatrix
 
 WIDTH, MIN_WIDTH = 400, 340
 UNIT = 15
@@ -51,18 +55,26 @@ class _Drawing:
         )
 
 
-def stack_diagram(shapes: Shapes, *, n_layers: int, layer: int, theme: Theme) -> Chart:
-    """The stack of a network with tensors of these `shapes` (names as in the checkpoint, a block's without `h.N.`).
+class Group(NamedTuple):
+    """Matrices of a block drawn side by side: their name, their rows, and each one's role and columns."""
 
-    Of the blocks, the first, the last and the one at `layer` are drawn, the last one open with its four matrices; how
-    many are in between is written.
+    name: str
+    n_rows: int
+    parts: Sequence[tuple[str, int]]
+
+
+def stack_diagram(shapes: Shapes, matrices: Sequence[BlockMatrix], *, n_layers: int, layer: int, theme: Theme) -> Chart:
+    """The stack of a network with tensors of these `shapes` (a block's without `h.N.`), `matrices` in each block.
+
+    Of the blocks, the first, the last and the one at `layer` are drawn, the last one open with its matrices; how many
+    are in between is written.
     """
     if not 0 <= layer < n_layers:
         raise ValueError(f"layer {layer} of {n_layers}: there is none")
     drawing = _Drawing(theme)
     y = _embeddings(drawing, shapes, 4)
     drawing.arrow(WIDTH / 2, y, y + 20)
-    top = _blocks(drawing, shapes, n_layers, layer, y + 24)
+    top = _blocks(drawing, _groups(matrices), n_layers, layer, y + 24)
     drawing.arrow(WIDTH / 2, top, top + 20)
     height = _output(drawing, shapes, top + 24)
     figure = go.Figure(_texts(drawing), _layout(drawing, height))
@@ -74,10 +86,13 @@ def stack_diagram(shapes: Shapes, *, n_layers: int, layer: int, theme: Theme) ->
 
 
 def _embeddings(drawing: _Drawing, shapes: Shapes, y: float) -> float:
-    """Token and position matrix side by side; the height they reach."""
+    """The token matrix, and beside it that of positions where there is one; the height they reach."""
     theme, high = drawing.theme, 54
     fill = mix(theme.zero, theme.roles["input"], 0.3)
     for x, name, what, cut in ((40, "wte", "tokens", True), (230, "wpe", "positions", False)):
+        if f"{name}.weight" not in shapes:
+            drawing.word(x, y + 28, _("positions turn q and k"), theme.muted, "middle right", 12)
+            return y + high + 6
         rows, columns = shapes[f"{name}.weight"]
         tall = high if cut else high * 0.62
         drawing.box((x, x + 2 * UNIT), (y, y + tall), fill, theme.roles["input"], 1.5)
@@ -92,7 +107,7 @@ def _embeddings(drawing: _Drawing, shapes: Shapes, y: float) -> float:
     return y + high + 6
 
 
-def _blocks(drawing: _Drawing, shapes: Shapes, n_layers: int, layer: int, bottom: float) -> float:
+def _blocks(drawing: _Drawing, groups: Sequence[Group], n_layers: int, layer: int, bottom: float) -> float:
     """The frame with the blocks; the height it reaches."""
     theme = drawing.theme
     y, below = bottom + 8, -1
@@ -108,10 +123,10 @@ def _blocks(drawing: _Drawing, shapes: Shapes, n_layers: int, layer: int, bottom
         drawing.box((_LEFT, _RIGHT), (y, y + high), fill, line, width, corner=_CORNER)
         if chosen:
             drawing.word(_LEFT + 10, y + high - 15, f"<b>block {number}</b>", theme.text, "middle right", 13)
-            _matrices(drawing, shapes, y)
+            _matrices(drawing, groups, y)
         else:
             drawing.word(_LEFT + 10, y + high / 2, f"block {number}", theme.muted, "middle right")
-            _matrices(drawing, shapes, y, small=True)
+            _matrices(drawing, groups, y, small=True)
         y += high + _GAP
         below = number
     top = y - _GAP + 26
@@ -121,34 +136,29 @@ def _blocks(drawing: _Drawing, shapes: Shapes, n_layers: int, layer: int, bottom
     return top
 
 
-def _matrices(drawing: _Drawing, shapes: Shapes, y: float, *, small: bool = False) -> None:
-    """The four matrices in the order in which a vector meets them, in proportion; named where there is room."""
+def _matrices(drawing: _Drawing, groups: Sequence[Group], y: float, *, small: bool = False) -> None:
+    """The matrices in the order in which a vector meets them, in proportion; named where there is room."""
     theme, unit = drawing.theme, 4 if small else UNIT
-    parts = (
-        ("attn.c_attn", ("query", "key", "value")),
-        ("attn.c_proj", ("score",)),
-        ("mlp.c_fc", ("value",)),
-        ("mlp.c_proj", ("value",)),
-    )
-    d_model = shapes["attn.c_proj.weight"][0]
-    for i, (name, roles) in enumerate(parts):
-        rows, columns = shapes[f"{name}.weight"]
+    d_model = groups[0].n_rows
+    for i, (name, rows, parts) in enumerate(groups):
+        columns = sum(n for _role, n in parts)
         tall, wide = (unit * min(max(n / d_model, RATIOS[0]), RATIOS[1]) for n in (rows, columns))
         x = _LEFT + 110 + i * 60 if small else _LEFT + 46 + i * 89
         middle = y + (_OTHER_HEIGHT / 2 if small else 72)
-        for part, role in enumerate(roles):
+        left, half = x - wide / 2, tall / 2
+        for role, n in parts:
             colour = theme.roles[role]
-            left = x - wide / 2 + part * wide / len(roles)
+            right = left + wide * n / columns
             fill = mix(theme.zero, colour, 0.3)
-            right, half = left + wide / len(roles), tall / 2
             drawing.box((left, right), (middle - half, middle + half), fill, colour, 1 if small else 1.5)
+            left = right
         if not small:
-            drawing.word(x, y + 26, f"<b>{name}</b>", theme.inks[roles[0]])
+            drawing.word(x, y + 26, f"<b>{name}</b>", theme.inks[parts[0][0]])
             drawing.word(x, y + 11, f"{rows:,} × {columns:,}", theme.text, size=11)
 
 
 def _output(drawing: _Drawing, shapes: Shapes, y: float) -> float:
-    """The last LayerNorm and the output matrix; the height they reach."""
+    """The last norm and the output matrix; the height they reach."""
     theme = drawing.theme
     name = "lm_head" if "lm_head.weight" in shapes else "wte"
     rows, columns = shapes[f"{name}.weight"]
@@ -158,6 +168,30 @@ def _output(drawing: _Drawing, shapes: Shapes, y: float) -> float:
     )
     drawing.word(WIDTH / 2, y + 27, f"{columns:,} × {rows:,}: a score for each token", theme.text)
     return y + 38
+
+
+def _groups(matrices: Sequence[BlockMatrix]) -> list[Group]:
+    """A block's matrices as they are drawn: q, k and v in one group, and all that widens a vector in the MLP."""
+    groups: dict[str, list[BlockMatrix]] = {}
+    for matrix in matrices:
+        groups.setdefault("qkv" if matrix.role in ("query", "key", "value") else matrix.role, []).append(matrix)
+    roles = {"out": "score", "mlp_in": "value", "mlp_out": "value"}
+    return [
+        Group(
+            _together([matrix.name for matrix in members]),
+            members[0].weight.shape[0],
+            [(roles.get(matrix.role, matrix.role), matrix.weight.shape[1]) for matrix in members],
+        )
+        for members in groups.values()
+    ]
+
+
+def _together(names: list[str]) -> str:
+    """Names of matrices in one: `attn.c_attn` for its three parts, `q, k, v_proj` for three matrices."""
+    if len(names) == 1 or len({name.partition(" ")[0] for name in names}) == 1:
+        return names[0].partition(" ")[0]
+    parts = [name.rpartition(".")[2].partition("_") for name in names]
+    return f"{', '.join(first for first, _bar, _rest in parts)}_{parts[0][2]}"
 
 
 def _texts(drawing: _Drawing) -> list[go.Scatter]:

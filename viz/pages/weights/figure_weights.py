@@ -5,7 +5,7 @@ A matrix too large for the screen comes in blocks, each told by one number; ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,17 +23,23 @@ BLOCK_WIDTH, EMBEDDING_WIDTH = 740, 1080
 
 
 class Matrix(NamedTuple):
-    """A matrix of `size` (rows, columns) as its cells show it: `values`, each of `block` (rows, columns) weights."""
+    """A matrix of `size` (rows, columns) as its cells show it: `values`, each of `block` (rows, columns) weights.
 
+    `role` is what it makes or is (`query`, `out`, `wte` ...); `heads` are the columns, or the rows of the matrix that
+    mixes the heads, that belong to the chosen one.
+    """
+
+    name: str
+    role: str
     values: Float[np.ndarray, "rows columns"]
     size: tuple[int, int]
     block: tuple[int, int]
+    heads: Span | None = None
 
 
 class _Look(NamedTuple):
-    """How a matrix is called and coloured, and what its rows and columns stand for; `first` numbers the first row."""
+    """How a matrix is coloured, and what its rows and columns stand for; `first` numbers the first row."""
 
-    title: str
     scale: str
     rows: str
     columns: str
@@ -41,50 +47,48 @@ class _Look(NamedTuple):
 
 
 _LOOKS = {
-    "c_attn q": _Look("attn.c_attn, q part", "query", "x", "q, head by head"),
-    "c_attn k": _Look("attn.c_attn, k part", "key", "x", "k, head by head"),
-    "c_attn v": _Look("attn.c_attn, v part", "value", "x", "v, head by head"),
-    "attn.c_proj": _Look("attn.c_proj", "score", "z", "attn_out"),
-    "mlp.c_fc": _Look("mlp.c_fc", "value", "x", "mlp_pre"),
-    "mlp.c_proj": _Look("mlp.c_proj", "value", "mlp_post", "mlp_out"),
-    "wte": _Look("wte: a row per token", "input", "token id", "dimension of x"),
-    "wpe": _Look("wpe: a row per position", "input", "position", "dimension of x", first=1),
-    "lm_head": _Look("lm_head: a row per token", "input", "token id", "dimension of x"),
+    "query": _Look("query", "x", "q, head by head"),
+    "key": _Look("key", "x", "k, head by head"),
+    "value": _Look("value", "x", "v, head by head"),
+    "out": _Look("score", "z", "attn_out"),
+    "mlp_in": _Look("value", "x", "mlp_pre"),
+    "mlp_out": _Look("value", "mlp_post", "mlp_out"),
+    "wte": _Look("input", "token id", "dimension of x"),
+    "wpe": _Look("input", "position", "dimension of x", first=1),
+    "lm_head": _Look("input", "token id", "dimension of x"),
 }
 
 
-def block_weights(matrices: Mapping[str, Matrix], *, head: int, d_head: int, statistic: str, theme: Theme) -> Chart:
-    """The matrices of one block, three a row, `c_attn` in its q, k and v parts.
+def block_weights(matrices: Iterable[Matrix], *, statistic: str, theme: Theme) -> Chart:
+    """The matrices of one block, three a row; outlined is what belongs to the chosen head.
 
-    Outlined: the columns of `c_attn` that make the q, k and v of `head`, and the rows of `attn.c_proj` that read its z.
     `statistic` says in words what a cell of several weights shows.
     """
     panels = []
-    for name, matrix in matrices.items():
-        n_rows, n_columns = matrix.values.shape
-        across, down = ((head * d_head / length, (head + 1) * d_head / length) for length in matrix.block[::-1])
+    for matrix in matrices:
         outlines: list[tuple[Span, Span]] = []
-        if name.startswith("c_attn"):
-            outlines = [(across, (0, n_rows))]
-        elif name == "attn.c_proj":
-            outlines = [((0, n_columns), down)]
-        panels.append(replace(_panel(_LOOKS[name], matrix, statistic), outlines=outlines))
+        if matrix.heads is not None:
+            (n_rows, n_columns), by_row = matrix.values.shape, matrix.role == "out"
+            start, stop = (place / matrix.block[0 if by_row else 1] for place in matrix.heads)
+            outlines = [((0, n_columns), (start, stop))] if by_row else [((start, stop), (0, n_rows))]
+        panels.append(replace(_panel(matrix, statistic), outlines=outlines))
     return tile_figure(panels, theme=theme, columns=3, width=BLOCK_WIDTH, framed=False)
 
 
-def embedding_weights(matrices: Mapping[str, Matrix], *, statistic: str, theme: Theme) -> Chart:
-    """The token and the position matrix side by side, and the output matrix where a model has its own."""
-    panels = [_panel(_LOOKS[name], matrix, statistic) for name, matrix in matrices.items()]
+def embedding_weights(matrices: Iterable[Matrix], *, statistic: str, theme: Theme) -> Chart:
+    """The token matrix, and beside it that of positions and that of the output where a model has these of its own."""
+    panels = [_panel(matrix, statistic) for matrix in matrices]
     return tile_figure(panels, theme=theme, width=EMBEDDING_WIDTH, cell_height=3.4, framed=False)
 
 
-def _panel(look: _Look, matrix: Matrix, statistic: str) -> Panel:
+def _panel(matrix: Matrix, statistic: str) -> Panel:
     """A matrix as a panel; each cell knows the first row and column that it stands for."""
+    look = _LOOKS[matrix.role]
     rows, columns = (np.indices(matrix.values.shape)[side] * matrix.block[side] for side in (0, 1))
     sides = f"{matrix.size[0]:,} × {matrix.size[1]:,}"
     return Panel(
         matrix.values,
-        look.title,
+        matrix.name,
         look.scale,
         _axis(look.rows, matrix.values.shape[0], matrix.block[0], look.first),
         _axis(look.columns, matrix.values.shape[1], matrix.block[1], 0),

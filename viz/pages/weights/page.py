@@ -8,16 +8,18 @@ import streamlit as st
 
 from model.network.parameters import (
     ARTICLE_TOTAL,
+    BlockMatrix,
     ParameterRow,
     ParameterTable,
-    Reduced,
     Statistic,
     article_gaps,
+    block_matrices,
     gpt2_small_table,
     parameter_table,
     reduced_block,
     reduced_embeddings,
 )
+from model.network.sizes import Config
 from viz.pages.weights.figure_stack import stack_diagram
 from viz.pages.weights.figure_weights import Matrix, Row, article_table, block_weights, counts_table, embedding_weights
 from viz.shell.charts import chart
@@ -49,13 +51,18 @@ def token_section(view: View) -> None:
     """The strip, and the rows by which the chosen token enters the model: all that depends on it here."""
     query = strip(view, [get_focus().head]).query
     token = view.tokens[query]
-    remark(
-        "{query} “{label}” comes in as row {id:,} of `wte`, its id, plus the row of position {query} of "
-        "`wpe`. All other weights serve every token alike.",
-        query=query + 1,
-        label=as_text(token.label),
-        id=token.id,
-    )
+    places = {"query": query + 1, "label": as_text(token.label), "id": token.id}
+    if view.model.network.wpe is None:
+        remark(
+            "{query} “{label}” comes in as row {id:,} of `wte`, its id. All other weights serve every token alike.",
+            **places,
+        )
+    else:
+        remark(
+            "{query} “{label}” comes in as row {id:,} of `wte`, its id, plus the row of position {query} of "
+            "`wpe`. All other weights serve every token alike.",
+            **places,
+        )
 
 
 @st.fragment
@@ -67,7 +74,11 @@ def matrices_section(view: View, table: ParameterTable) -> None:
     with left:
         heading("The stack")
         figure = stack_diagram(
-            {row.name: row.shape for row in table.rows}, n_layers=table.n_layers, layer=layer, theme=theme()
+            {row.name: row.shape for row in table.rows},
+            block_matrices(network, layer),
+            n_layers=table.n_layers,
+            layer=layer,
+            theme=theme(),
         )
         alt = _(
             "The network: embeddings, {n_layers} blocks, output; block {layer} open",
@@ -76,8 +87,9 @@ def matrices_section(view: View, table: ParameterTable) -> None:
         )
         chart(figure, key="stack", alt=alt, heads=[])
         remark(
-            "A token's vector rises through all of it. Not drawn, but in the table below: every matrix's bias "
-            "and each block's two LayerNorms. The last LayerNorm, `ln_f`, is not drawn in the article."
+            "A token's vector rises through all of it. Not drawn, but in the table below: biases, and each block's "
+            "{norm}s. The last {norm}, `ln_f`, is not drawn in the article.",
+            norm=config.norm,
         )
     with right:
         heading("Block {layer}", layer=layer)
@@ -85,25 +97,30 @@ def matrices_section(view: View, table: ParameterTable) -> None:
         statistic = choose(STATISTIC, _("Each cell stands for several weights and shows the"), names)
         write_url()
         words = names[statistic]
-        figure = block_weights(
-            _matrices(reduced_block(network, layer, statistic)),
-            head=head,
-            d_head=config.d_head,
-            statistic=words,
-            theme=theme(),
-        )
+        matrices = block_matrices(network, layer)
+        shown = [
+            Matrix(matrix.name, matrix.role, part.values, part.size, part.block, _columns_of(head, matrix, config))
+            for matrix, part in zip(matrices, reduced_block(network, layer, statistic), strict=True)
+        ]
+        figure = block_weights(shown, statistic=words, theme=theme())
         chart(figure, key="block_weights", alt=_("Weight matrices of block {layer}", layer=layer))
         remark(
-            "`attn.c_attn` is one matrix of {d_model:,} × {wide:,}; its three parts lie side by side. "
-            "Outlined is {head}: its columns there, and the rows of `attn.c_proj` that read its z. A row is an "
-            "input, a column an output. Each matrix has its own colour range.",
-            d_model=config.d_model,
-            wide=3 * config.d_model,
+            "Outlined is {head}: the columns that make its query, key and value, and the rows that read its z. A row "
+            "is an input, a column an output. Each matrix has its own colour range.",
             head=head_name((layer, head)),
         )
+        if config.group > 1:
+            remark("The columns of key and value serve {group} query heads together.", group=config.group)
     heading("Embeddings")
-    figure = embedding_weights(_matrices(reduced_embeddings(network, statistic)), statistic=words, theme=theme())
-    chart(figure, key="embedding_weights", alt=_("Token and position embeddings"), heads=[])
+    titles = {
+        "wte": _("wte: a row per token"),
+        "wpe": _("wpe: a row per position"),
+        "lm_head": _("lm_head: a row per token"),
+    }
+    tables = reduced_embeddings(network, statistic).items()
+    embeddings = [Matrix(titles[name], name, part.values, part.size, part.block) for name, part in tables]
+    figure = embedding_weights(embeddings, statistic=words, theme=theme())
+    chart(figure, key="embedding_weights", alt=_("Embeddings"), heads=[])
 
 
 def table_section(view: View, table: ParameterTable) -> None:
@@ -152,8 +169,12 @@ def _rows(rows: Iterable[ParameterRow]) -> list[Row]:
     return [(row.name, row.shape, row.count, row.copies) for row in rows]
 
 
-def _matrices(reduced: dict[str, Reduced]) -> dict[str, Matrix]:
-    return {name: Matrix(part.values, part.size, part.block) for name, part in reduced.items()}
+def _columns_of(head: int, matrix: BlockMatrix, config: Config) -> tuple[int, int] | None:
+    """The columns, or rows of the output matrix, that belong to the head; None if the matrix is not cut into heads."""
+    if not matrix.n_heads:
+        return None
+    own = head * matrix.n_heads // config.n_heads
+    return own * config.d_head, (own + 1) * config.d_head
 
 
 def page() -> None:

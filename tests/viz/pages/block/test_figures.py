@@ -9,7 +9,7 @@ from model.steps.block import SumTable
 from tests.viz.figures.samples import cells, hover_traces, range_of, values_of
 from viz.figures.blocks import strongest
 from viz.pages.block.figure_strips import Strip, block_strips, head_rows, keys_of_query, row_length, sum_of_values
-from viz.pages.block.figure_weight import gelu_curve, is_narrow, weight_matrix
+from viz.pages.block.figure_weight import activation_points, is_narrow, weight_matrix
 from viz.theme import DARK, LIGHT
 
 
@@ -165,9 +165,12 @@ def test_a_weight_matrix_in_squares(shape, n_parts):
     assert is_narrow(parts[0][2]) == (shape[0] >= shape[1])
 
 
-def test_the_gelu_curve_has_a_point_for_every_number():
+def test_every_number_before_and_after_the_activation_function_is_a_point():
     before, after = random(70), random(70, seed=1)
-    (trace,) = gelu_curve(before, after, theme=LIGHT).figure.data
+    (trace,) = activation_points(before, after, theme=LIGHT).figure.data
     np.testing.assert_array_equal(trace.x, before)
     np.testing.assert_array_equal(trace.y, after)
-    assert list(trace.customdata) == list(range(70))
+    assert list(trace.customdata[:, 0]) == list(range(70))
+    linear = random(70, seed=2)
+    (trace,) = activation_points(before, after, linear=linear, theme=LIGHT).figure.data
+    np.testing.assert_array_equal(trace.customdata[:, 1], linear)

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.files.checkpoint import EMBEDDED, load_model
-from model.steps.block import STEPS, block_steps
+from model.steps.block import block_steps, steps_of
 from model.trace.trace import Trace, run_trace
 from tests.viz.decode import charts, panel_values
 from tests.viz.navigation import go_to
@@ -17,6 +17,7 @@ from viz.pages.block.words import WORDS
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey a robot"
+STEPS = steps_of(load_model(EMBEDDED).network)
 
 
 def trace_of(text: str = TEXT) -> Trace:
@@ -144,9 +145,9 @@ def test_the_numbers_are_a_table_on_demand(open_app: OpenApp) -> None:
     )
     assert list(choose(app, "qkv").dataframe[0].value.columns) == [
         "x = ln_1",
-        "x · W, q|k|v",
-        "+ bias, q|k|v",
-        "= q|k|v",
+        *(f"x · W, {part}" for part in "qkv"),
+        *(f"+ bias, {part}" for part in "qkv"),
+        *(f"= {part}" for part in "qkv"),
     ]
     shown = app.dataframe[0].proto
     assert (shown.HasField("placeholder"), shown.placeholder) == (True, "")  # below the end of a shorter vector

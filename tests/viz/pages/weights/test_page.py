@@ -32,7 +32,7 @@ def assert_weights(app: AppTest, network: GPT2, layer: int, statistic: str) -> N
     assert not app.error, [error.value for error in app.error]
     drawn = charts(app)
     assert set(drawn) == {"stack", "block_weights", "embedding_weights"}
-    for panel, reduced in enumerate(reduced_block(network, layer, statistic).values()):
+    for panel, reduced in enumerate(reduced_block(network, layer, statistic)):
         np.testing.assert_array_equal(cells(drawn["block_weights"], panel), reduced.values)
     for panel, reduced in enumerate(reduced_embeddings(network, statistic).values()):
         np.testing.assert_array_equal(cells(drawn["embedding_weights"], panel), reduced.values)
