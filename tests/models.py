@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from model.network.config import GPT2Config
 from model.network.gpt2 import GPT2
-from model.text.tokenizer import Tokenizer
+from model.text.tokenizer import TiktokenTokenizer
 
 # Tokens of the reduced vocabulary beside the 256 bytes; each is merged from two that stand before it.
 PIECES = (b" t", b"he", b" the", b" a", b"ro", b"bo", b"bot", b"robot", b" r", b"obot", b" robot", b"in", b"er", b" o")
@@ -80,7 +80,7 @@ def write_checkpoint(
 
 def reduced_vocabulary() -> dict[bytes, int]:
     """The 256 bytes in GPT-2's order, then `PIECES`: each token with its rank."""
-    gpt2 = Tokenizer.gpt2()
+    gpt2 = TiktokenTokenizer.gpt2()
     tokens = [gpt2.token_bytes(rank) for rank in range(256)] + list(PIECES)
     return {token: rank for rank, token in enumerate(tokens)}
 
