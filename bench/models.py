@@ -17,7 +17,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from model.files.checkpoint import WEIGHTS_FILE
-from model.network.config import CONFIG_FILE, GPT2Config
+from model.files.family import CONFIG_FILE
+from model.network.config import GPT2Config
 from model.network.gpt2 import GPT2
 from model.network.parameters import GPT2_SMALL
 from model.trace.store import KINDS

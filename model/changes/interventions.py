@@ -19,8 +19,8 @@ from torch import Tensor
 
 from model.errors import SelectionError
 from model.network import attention
-from model.network.config import GPT2Config
-from model.network.gpt2 import Tap
+from model.network.parts import Tap
+from model.network.sizes import Config
 
 Way = Literal["zero", "mean"]
 
@@ -117,7 +117,7 @@ class Changes:
             cuts=tuple(c for c in self.cuts if here(c.layer, c.head) and 0 <= c.key <= c.query < n_pos),
         )
 
-    def check(self, config: GPT2Config, n_pos: int) -> None:
+    def check(self, config: Config, n_pos: int) -> None:
         """Raise unless all of it exists.
 
         Raises:
@@ -158,34 +158,38 @@ class Changes:
                 weights[row, keys] = 0.0
         return weights
 
-    def tap(self, config: GPT2Config, then: Tap) -> Tap:
+    def tap(self, config: Config, then: Tap) -> Tap:
         """A tap that makes these changes in one pass over a whole text, and passes the changed tensors to `then`."""
         if not self:
             return then
         seen: dict[str, Tensor] = {}
+        parts = {config.meeting[0]: "q", config.meeting[1]: "k", "v": "v"}
 
         def changed(name: str, tensor: Tensor) -> Tensor:
             if name.startswith("h."):
                 _, layer, kind = name.split(".")
-                if kind in ("q", "k", "v"):
-                    seen[kind] = tensor
+                if kind in parts:
+                    seen[parts[kind]] = tensor
                 elif kind == "z":
-                    tensor = self._changed_z(int(layer), tensor, seen, config.attn_scale(int(layer)))
+                    tensor = self._changed_z(int(layer), tensor, seen, config)
             return then(name, tensor)
 
         return changed
 
     def _changed_z(
-        self, layer: int, z: Float[Tensor, "head pos d_head"], seen: dict[str, Tensor], scale: float
+        self, layer: int, z: Float[Tensor, "head pos d_head"], seen: dict[str, Tensor], config: Config
     ) -> Float[Tensor, "head pos d_head"]:
         heads = {off.head for off in self.off if off.layer == layer} | {c.head for c in self.cuts if c.layer == layer}
         if heads:
             z = z.clone()
         for head in heads:
-            q, k, v = (seen[name][head] for name in ("q", "k", "v"))  # each (pos, d_head)
+            kv_head = config.kv_of(head)
+            q, k, v = seen["q"][head], seen["k"][kv_head], seen["v"][kv_head]  # each (pos, d_head)
             for query in self.keys_cut(layer, head):
                 # Only the rows that lose a key are computed again.
-                scores = attention.attn_scores(q[query : query + 1], k[: query + 1], scale)  # (1, key)
+                scores = attention.attn_scores(
+                    q[query : query + 1], k[: query + 1], config.attn_scale(layer)
+                )  # (1, key)
                 z[head, query] = self.pattern(layer, head, scores, first=query)[0] @ v[: query + 1]
             way = self.way_of(layer, head)
             if way is not None:

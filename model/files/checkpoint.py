@@ -9,10 +9,11 @@ from typing import Literal
 
 from model.errors import CheckpointError
 from model.files import hub
+from model.files.family import CONFIG_FILE, read_config
 from model.files.vocabulary import read_vocabulary
 from model.files.weights import load_weights
-from model.network.config import CONFIG_FILE, GPT2Config, read_config
-from model.network.gpt2 import GPT2
+from model.network.network import Network
+from model.network.sizes import Config
 from model.text.tokenizer import ASSETS, Tokenizer
 
 EMBEDDED = "headlight-mini"
@@ -29,13 +30,13 @@ class LoadedModel:
     name: str
     source: Source
     folder: Path
-    network: GPT2
+    network: Network
     tokenizer: Tokenizer
     notes: tuple[str, ...] = ()
     """Sentences on what was assumed when it was read."""
 
     @property
-    def config(self) -> GPT2Config:
+    def config(self) -> Config:
         """The network's sizes."""
         return self.network.config
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from model.errors import CheckpointError
-from model.network.config import CONFIG_FILE, read_config
+from model.files.family import CONFIG_FILE, read_config
 
 SUGGESTED = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 _WEIGHTS = "model.safetensors"

@@ -13,9 +13,9 @@ from pathlib import Path
 from model.errors import CheckpointError
 from model.files import hub
 from model.files.checkpoint import EMBEDDED, EMBEDDED_FOLDER, LoadedModel, Source, find_folder, load_folder, load_model
+from model.files.family import CONFIG_FILE
 from model.network import packed
-from model.network.config import CONFIG_FILE
-from model.network.gpt2 import GPT2
+from model.network.network import Network
 
 FOLDERS_VARIABLE = "HEADLIGHT_MODELS"
 _PACKED_AT_ONCE = 64_000_000  # bytes: larger models are packed in the background while the first page is drawn
@@ -38,7 +38,7 @@ class ModelLibrary:
     Face's cache can be reached.
     """
 
-    def __init__(self, max_loaded: int = 2, on_unload: Callable[[GPT2], None] = lambda network: None) -> None:
+    def __init__(self, max_loaded: int = 2, on_unload: Callable[[Network], None] = lambda network: None) -> None:
         self._max_loaded, self._on_unload = max_loaded, on_unload
         self._loaded: OrderedDict[str, LoadedModel] = OrderedDict()
         self._opened: dict[str, Path] = {}

@@ -16,7 +16,7 @@ import tokenizers
 from tokenizers import AddedToken, models, pre_tokenizers
 
 from model.errors import CheckpointError, TokenizerError
-from model.network.config import CONFIG_FILE
+from model.files.family import CONFIG_FILE
 from model.text.hugging_face import HuggingFaceTokenizer
 from model.text.tokenizer import START_TOKEN, TiktokenTokenizer, Tokenizer
 

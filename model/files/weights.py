@@ -16,8 +16,9 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from model.errors import CheckpointError
-from model.network.config import GPT2Config
-from model.network.gpt2 import GPT2
+from model.files.family import family_of
+from model.network.network import Network
+from model.network.sizes import Config
 
 _DTYPES = {"F64", "F32", "F16", "BF16"}
 # The published checkpoints contain the causal mask as buffers.
@@ -25,8 +26,8 @@ _BUFFERS = re.compile(r"h\.\d+\.attn\.(masked_)?bias$")
 _PREFIX = "transformer."
 
 
-def load_weights(path: Path, config: GPT2Config) -> GPT2:
-    """The network of `config` with the weights in `path` (names and (in, out) layout of Hugging Face's GPT-2).
+def load_weights(path: Path, config: Config) -> Network:
+    """The network of `config` with the weights in `path` (names and layout of the family's published checkpoints).
 
     Names may have the `transformer.` prefix. Tensors that the network does not have are ignored.
 
@@ -34,12 +35,13 @@ def load_weights(path: Path, config: GPT2Config) -> GPT2:
         CheckpointError: the file is missing, truncated or not safetensors; a tensor is missing, has another shape or
             number format, or values that are not finite. The message names the tensor, and what was expected and found.
     """
-    network = GPT2(config)
+    family = family_of(config.kind)
+    network = family.network(config)
     wanted = {name: tuple(parameter.shape) for name, parameter in network.named_parameters()}
     try:
         with safe_open(path, framework="pt") as file:
             names = {_plain(name): name for name in file.keys() if not _BUFFERS.search(name)}  # noqa: SIM118
-            state = {name: _checked(file, path, name, names, wanted[name]) for name in wanted}
+            state = {name: _checked(file, path, family.published(name), names, wanted[name]) for name in wanted}
     except (SafetensorError, OSError) as error:
         raise CheckpointError(
             _(

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from model.heads.sums import OF_CHOOSING, head_sums
-from model.network.gpt2 import GPT2
+from model.network.network import Network
 from model.trace.trace import Trace, run_trace
 
 Needs = Literal["text", "repeated random tokens"]
@@ -243,7 +243,7 @@ def _over(total: Array, n: int) -> Array:
     return total / n if n else np.full(total.shape, np.nan)
 
 
-def repeated_ids(network: GPT2, start_id: int | None = None, seed: int = 0) -> tuple[int, ...]:
+def repeated_ids(network: Network, start_id: int | None = None, seed: int = 0) -> tuple[int, ...]:
     """The tokens of the standard test: `start_id` (if given), a run of different random ids, and the same run again.
 
     The run has 64 ids, or as many as the network's context and vocabulary allow; empty if not even two fit.
@@ -259,7 +259,7 @@ def repeated_ids(network: GPT2, start_id: int | None = None, seed: int = 0) -> t
 
 
 def measure_repeated(
-    network: GPT2, start_id: int | None = None, seed: int = 0
+    network: Network, start_id: int | None = None, seed: int = 0
 ) -> dict[str, Float[Array, "layer head"]]:
     """Every measure on repeated random tokens, for every head: one pass over at most 129 tokens.
 

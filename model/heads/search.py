@@ -85,6 +85,6 @@ def largest_of(scores: Sequence[Float[np.ndarray, "layer head"]]) -> Int[np.ndar
 
 def _weights(trace: Trace, layer: int, start: int, stop: int) -> Float[Tensor, "head query key"]:
     """The rows `start` to `stop` of a layer's patterns, over the keys that the last of them sees."""
-    q, k = torch.tensor(trace.q[layer, :, start:stop]), torch.tensor(trace.k[layer, :, :stop])
-    scores = attention.attn_scores(q, k, trace.network.config.attn_scale(layer))
+    q, k = trace.head_vectors(layer, range(trace.network.config.n_heads), slice(start, stop), stop)
+    scores = attention.head_scores(q, k, trace.network.config.attn_scale(layer))
     return attention.softmax(attention.apply_mask(scores))

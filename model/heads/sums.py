@@ -34,9 +34,8 @@ def head_sums(trace: Trace, layers: range, heads: range) -> tuple[dict[str, Floa
         duplicate, induction = _targets(trace.ids, start, stop)
         n_repeated += int(duplicate.any(-1).sum())  # what follows an earlier copy is never after the query
         for at, layer in enumerate(layers):
-            q = torch.tensor(trace.q[layer, heads.start : heads.stop, start:stop])  # (head, query of the block, d_head)
-            k = torch.tensor(trace.k[layer, heads.start : heads.stop, :stop])  # (head, key, d_head)
-            scores = attention.apply_mask(attention.attn_scores(q, k, scale(layer)))
+            q, k = trace.head_vectors(layer, heads, slice(start, stop), stop)
+            scores = attention.apply_mask(attention.head_scores(q, k, scale(layer)))
             weights = attention.softmax(scores)
             for head in {cut.head for cut in trace.changes.cuts if cut.layer == layer and cut.head in heads}:
                 place = head - heads.start

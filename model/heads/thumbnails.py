@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from model.network import attention
 from model.trace.trace import Trace
 
 MAX_CELLS = 64
@@ -51,10 +52,9 @@ def thumbnails(trace: Trace, *, max_cells: int = MAX_CELLS) -> Thumbnails:
     bands = [_band(queries[rows], int(rows[0])) for rows in np.array_split(np.arange(n_cells), min(_BANDS, n_cells))]
     weights = torch.zeros(config.n_layers, config.n_heads, n_cells, n_cells)
     for layer in range(config.n_layers):
-        q, k = torch.tensor(trace.q[layer][:, queries]), torch.tensor(trace.k[layer])
+        q, k = trace.head_vectors(layer, range(config.n_heads), queries, n_pos)
         for rows, mask in bands:
-            keys = k[:, : mask.shape[1]].transpose(1, 2)
-            scores = torch.baddbmm(mask, q[:, rows], keys, alpha=config.attn_scale(layer))
+            scores = attention.head_scores(q[:, rows], k[:, : mask.shape[1]], config.attn_scale(layer)) + mask
             weights[layer, :, rows, : rows.stop] = _add_up(scores.softmax(dim=-1), block)
     shown = weights.numpy()
     shown.setflags(write=False)

@@ -16,41 +16,45 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.errors import SelectionError
-from model.network.gpt2 import GPT2
+from model.network.network import Network
 from model.trace.trace import Trace
 
 Numbers = Float[np.ndarray, " token"]
 
 # Of each network: its output embedding, that tensor's version, and the mean of its rows.
-_averages: WeakKeyDictionary[GPT2, tuple[Tensor, int, Tensor]] = WeakKeyDictionary()
+_averages: WeakKeyDictionary[Network, tuple[Tensor, int, Tensor]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class DirectLogits:
     """The logits of the tokens `ids` after one position, part by part (float64, in units of the logit).
 
-    `mlps` have their own bias in them. `attn_bias` is the bias of each layer's `c_proj`, which belongs to no head; a
-    head's share of the value bias is in its z. `unembed_bias` is what the final LayerNorm's bias gives.
+    `mlps` have their own bias in them. `attn_bias` is the bias of each layer's output projection, which belongs to no
+    head; a head's share of the value bias is in its z. `unembed_bias` is what the final LayerNorm's bias gives. What
+    the model does not have is None.
     """
 
     ids: Int[np.ndarray, " token"]
     embed: Numbers
-    pos_embed: Numbers
+    pos_embed: Numbers | None
     heads: Float[np.ndarray, "layer head token"]
-    attn_bias: Float[np.ndarray, "layer token"]
+    attn_bias: Float[np.ndarray, "layer token"] | None
     mlps: Float[np.ndarray, "layer token"]
-    unembed_bias: Numbers
+    unembed_bias: Numbers | None
     logits: Numbers
     """The model's own, as its pass gave them."""
 
     @property
     def total(self) -> Numbers:
         """The sum of all parts."""
-        layers = self.heads.sum(axis=(0, 1)) + self.attn_bias.sum(axis=0) + self.mlps.sum(axis=0)
-        return np.asarray(self.embed + self.pos_embed + layers + self.unembed_bias)
+        total = self.embed + self.heads.sum(axis=(0, 1)) + self.mlps.sum(axis=0)
+        attn_bias = None if self.attn_bias is None else self.attn_bias.sum(axis=0)
+        return np.asarray(
+            sum((part for part in (self.pos_embed, attn_bias, self.unembed_bias) if part is not None), total)
+        )
 
     @property
     def difference(self) -> float:
@@ -79,10 +83,12 @@ def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: b
     rows = unembed[list(ids)].double()  # (token, d_model)
     if less_average:
         rows, own = rows - average_row(network), own - own.mean()
-    scale = (resid.var(correction=0) + network.ln_f.eps).rsqrt()
-    # Centring a part before the product is the same as centring what it is multiplied by.
+    centred = config.norm == "LayerNorm"
     weighted = rows * network.ln_f.weight.detach().double()
-    direction = (weighted - weighted.mean(dim=1, keepdim=True)) * scale  # (token, d_model)
+    # Centring a part before the product is the same as centring what it is multiplied by.
+    direction = weighted - weighted.mean(dim=1, keepdim=True) if centred else weighted
+    divisor = resid.var(correction=0) if centred else resid.square().mean()
+    direction = direction * (divisor + config.norm_epsilon).rsqrt()  # (token, d_model)
 
     def read(part: Float[Tensor, "*part d_model"]) -> Float[np.ndarray, "*part token"]:
         return (part.detach().double() @ direction.T).numpy()
@@ -91,22 +97,23 @@ def direct_logits(trace: Trace, pos: int, ids: Sequence[int], *, less_average: b
     for layer in range(config.n_layers):
         block, z = network.block(layer), trace.z[layer, :, pos]  # z: (head, d_head)
         heads.append(np.stack([z[head] @ read(network.w_o(layer, head)) for head in range(config.n_heads)]))
-        attn_bias.append(read(block.attn.c_proj.bias))
+        if (bias := block.attn.out.bias) is not None:
+            attn_bias.append(read(bias))
         resid_mid = torch.tensor(trace.resid_mid[layer, pos : pos + 1])
         mlps.append(read(block.mlp(block.ln_2(resid_mid), lambda name, tensor: tensor)[0]))
     return DirectLogits(
         np.array(ids),
         read(torch.tensor(trace.embed[pos])),
-        read(torch.tensor(trace.pos_embed[pos])),
+        None if (pos_embed := trace.pos_embed) is None else read(torch.tensor(pos_embed[pos])),
         np.stack(heads),
-        np.stack(attn_bias),
+        np.stack(attn_bias) if attn_bias else None,
         np.stack(mlps),
-        (rows @ network.ln_f.bias.detach().double()).numpy(),
+        (rows @ network.ln_f.bias.detach().double()).numpy() if isinstance(network.ln_f, nn.LayerNorm) else None,
         own[list(ids)].numpy(),
     )
 
 
-def average_row(network: GPT2) -> Float[Tensor, " d_model"]:
+def average_row(network: Network) -> Float[Tensor, " d_model"]:
     """The mean of the output embedding's rows (float64). Computed again only if the weights change."""
     unembed = network.unembed
     version = 0 if unembed.is_inference() else unembed._version  # those of inference mode have none

@@ -17,9 +17,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from model.errors import SelectionError, TextError
-from model.network.config import GPT2Config
-from model.network.gpt2 import GPT2
 from model.network.key_value_cache import KeyValueCache
+from model.network.network import Network
+from model.network.sizes import Config
 from model.trace.trace import Trace
 
 _ENOUGH_SECONDS, _LONG_RUN = 0.06, 1.0
@@ -27,12 +27,15 @@ _ENOUGH_SECONDS, _LONG_RUN = 0.06, 1.0
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What was computed for the last token of a pass: its vectors in every layer, and the logits of what follows."""
+    """What was computed for the last token of a pass: its vectors in every layer, and the logits of what follows.
+
+    Queries and keys are as they meet, turned by their position where the model has rotary positions.
+    """
 
     position: int
     q: Float[np.ndarray, "layer head d_head"]
-    k: Float[np.ndarray, "layer head d_head"]
-    v: Float[np.ndarray, "layer head d_head"]
+    k: Float[np.ndarray, "layer kv_head d_head"]
+    v: Float[np.ndarray, "layer kv_head d_head"]
     logits: Float[np.ndarray, " d_vocab"]
 
 
@@ -47,12 +50,12 @@ def cache_of(trace: Trace, n_pos: int, *, capacity: int | None = None) -> KeyVal
             _("{n} tokens cannot be cached; this text has {n_pos}.").format(n=n_pos, n_pos=trace.n_pos)
         )
     cache = KeyValueCache.empty(trace.network.config, capacity).extended(n_pos)
-    cache.k.numpy()[:] = trace.k[:, :, :n_pos]
+    cache.k.numpy()[:] = trace.rot_k[:, :, :n_pos]
     cache.v.numpy()[:] = trace.v[:, :, :n_pos]
     return cache
 
 
-def read_next(network: GPT2, token_id: int, cache: KeyValueCache) -> tuple[Step, KeyValueCache]:
+def read_next(network: Network, token_id: int, cache: KeyValueCache) -> tuple[Step, KeyValueCache]:
     """Read one token after those in `cache`: what was computed, and the cache extended by this token.
 
     Raises:
@@ -61,7 +64,7 @@ def read_next(network: GPT2, token_id: int, cache: KeyValueCache) -> tuple[Step,
     return _read(network, (token_id,), cache), cache.extended(1)
 
 
-def read_again(network: GPT2, ids: Sequence[int], *, between: Callable[[], object] = lambda: None) -> Step:
+def read_again(network: Network, ids: Sequence[int], *, between: Callable[[], object] = lambda: None) -> Step:
     """Read the whole text anew: what was computed for its last token. `between` is called before each layer.
 
     Raises:
@@ -97,16 +100,18 @@ def timed(
     return step, 1000 * least
 
 
-def multiplications(config: GPT2Config, n_new: int, n_past: int = 0) -> int:
+def multiplications(config: Config, n_new: int, n_past: int = 0) -> int:
     """Multiplications in the matrix products of a pass over `n_new` tokens after `n_past` kept ones.
 
     Projections, scores and weighted sums (of the keys that the mask lets through), and the logits of the last token.
-    LayerNorm, softmax, GELU and the scaling of the scores are left out: together they are below 1 % in GPT-2's sizes.
+    Norms, softmax, the activation function, rotations and the scaling of the scores are left out: together they are
+    below 1 % in GPT-2's sizes.
     """
-    d = config.d_model
-    projections = 4 * d * d + 2 * d * config.d_mlp  # c_attn, c_proj, c_fc, c_proj
+    d, d_heads = config.d_model, config.n_heads * config.d_head
+    projections = 2 * d * (d_heads + config.n_kv_heads * config.d_head)  # q, k, v and out
+    projections += (3 if config.gated else 2) * d * config.d_mlp
     pairs = sum(range(n_past + 1, n_past + n_new + 1))  # each query with the keys up to its own
-    return config.n_layers * (n_new * projections + 2 * d * pairs) + d * config.d_vocab
+    return config.n_layers * (n_new * projections + 2 * d_heads * pairs) + d * config.d_vocab
 
 
 def written(trace: Trace, choose: Callable[[Float[np.ndarray, " d_vocab"], int], int]) -> Iterator[int]:
@@ -123,7 +128,7 @@ def written(trace: Trace, choose: Callable[[Float[np.ndarray, " d_vocab"], int],
 
 
 def _read(
-    network: GPT2, ids: Sequence[int], cache: KeyValueCache | None, between: Callable[[], object] = lambda: None
+    network: Network, ids: Sequence[int], cache: KeyValueCache | None, between: Callable[[], object] = lambda: None
 ) -> Step:
     """A pass over `ids` after `cache`: its last token's step."""
     n_ctx, n_past = network.config.n_ctx, cache.n_pos if cache else 0
@@ -135,7 +140,8 @@ def _read(
                 n_ctx=n_ctx, n_past=n_past, n_new=len(ids)
             )
         )
-    seen: dict[str, list[Tensor]] = {"q": [], "k": [], "v": []}  # of the last token, by layer: (head, d_head)
+    q_name, k_name = network.config.meeting
+    seen: dict[str, list[Tensor]] = {q_name: [], k_name: [], "v": []}  # of the last token, by layer: (head, d_head)
 
     def tap(name: str, tensor: Tensor) -> Tensor:
         kind = name.rsplit(".", 1)[-1]
@@ -148,5 +154,5 @@ def _read(
     with torch.inference_mode():
         resid = network(torch.tensor(ids), cache=cache, tap=tap)
         logits = network.logits(resid[-1])
-        q, k, v = (torch.stack(seen[kind]).numpy() for kind in "qkv")  # (layer, head, d_head)
+        q, k, v = (torch.stack(seen[kind]).numpy() for kind in seen)  # (layer, head, d_head)
     return Step(n_past + len(ids) - 1, q, k, v, logits.numpy())

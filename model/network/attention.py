@@ -17,11 +17,24 @@ def split_heads(x: Float[Tensor, "*batch pos d_model"], n_heads: int) -> Float[T
     return x.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
 
+def for_each_head(x: Float[Tensor, "*batch kv_head pos d_head"], group: int) -> Float[Tensor, "*batch head pos d_head"]:
+    """Keys or values once for each query head: every one of them `group` times in a row (Ainslie et al. 2023)."""
+    return x if group == 1 else x.repeat_interleave(group, dim=-3)
+
+
 def attn_scores(
     q: Float[Tensor, "*batch query d_head"], k: Float[Tensor, "*batch key d_head"], scale: float
 ) -> Float[Tensor, "*batch query key"]:
     """How well each query matches each key: their dot product times `scale`, 1 / sqrt(d_head) in GPT-2 (step 2)."""
     return (q @ k.transpose(-1, -2)) * scale  # (.., query, d_head) @ (.., d_head, key) -> (.., query, key)
+
+
+def head_scores(
+    q: Float[Tensor, "*batch head query d_head"], k: Float[Tensor, "*batch kv_head key d_head"], scale: float
+) -> Float[Tensor, "*batch head query key"]:
+    """`attn_scores` of all heads, where several query heads may share a key head; no key is copied."""
+    folded = q.unflatten(-3, (k.shape[-3], -1)).flatten(-3, -2)  # (.., kv_head, group and query, d_head)
+    return attn_scores(folded, k, scale).unflatten(-2, (-1, q.shape[-2])).flatten(-4, -3)
 
 
 def causal_mask(n_query: int, n_key: int, device: torch.device | None = None) -> Tensor:

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from gettext import gettext as _
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
-from model.errors import CheckpointError, ConfigError
-
-CONFIG_FILE = "config.json"
+from model.errors import ConfigError
+from model.network.sizes import (
+    LONGEST_HIDDEN,
+    LONGEST_VECTOR,
+    MOST_HEADS,
+    MOST_LAYERS,
+    MOST_POSITIONS,
+    MOST_TOKENS,
+    Activation,
+    Config,
+    read_epsilon,
+    read_size,
+)
 
 # Hugging Face's names of the GELU variants in GPT-2 checkpoints; True: the tanh approximation.
 _ACTIVATIONS = {"gelu_new": True, "gelu_pytorch_tanh": True, "gelu": False}
-# A larger size can only be an error, and believing it would exhaust memory.
-_LARGEST = {
-    "n_layer": 1_000,
-    "n_head": 1_000,
-    "n_embd": 100_000,
-    "n_positions": 1_000_000,
-    "vocab_size": 10_000_000,
-    "n_inner": 1_000_000,
-}
 
 
 @dataclass(frozen=True)
-class GPT2Config:
+class GPT2Config(Config):
     """Sizes and switches of one GPT-2 network (Radford et al. 2019, section 2.3).
 
     `d_head * n_heads == d_model` always holds. `attn_scale(layer)` is the factor on a query-key product.
@@ -42,19 +41,22 @@ class GPT2Config:
     n_ctx: int
     d_vocab: int
     d_mlp: int
-    layer_norm_epsilon: float = 1e-5
+    norm_epsilon: float = 1e-5
     tanh_gelu: bool = True
     tied: bool = True
     scale_attn_weights: bool = True
     scale_attn_by_inverse_layer_idx: bool = False
+    kind: str = field(init=False, default="gpt2")
+    n_kv_heads: int = field(init=False, default=0)
+    d_head: int = field(init=False, default=0)
+    qk_norm: bool = field(init=False, default=False)
+
+    norm: ClassVar[Literal["LayerNorm", "RMSNorm"]] = "LayerNorm"
+    gated: ClassVar[bool] = False
+    rotary: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for name in ("n_layers", "n_heads", "d_model", "n_ctx", "d_vocab", "d_mlp"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise ConfigError(
-                    _("{name} is {value!r}; it must be a whole number of at least 1.").format(name=name, value=value)
-                )
+        self.check_sizes("n_layers", "n_heads", "d_model", "n_ctx", "d_vocab", "d_mlp")
         if self.d_model % self.n_heads:
             raise ConfigError(
                 _(
@@ -62,11 +64,13 @@ class GPT2Config:
                     "equal size; n_embd must be a multiple of n_head."
                 ).format(d_model=self.d_model, n_heads=self.n_heads)
             )
+        object.__setattr__(self, "n_kv_heads", self.n_heads)
+        object.__setattr__(self, "d_head", self.d_model // self.n_heads)
 
     @property
-    def d_head(self) -> int:
-        """Length of a head's query, key or value vector."""
-        return self.d_model // self.n_heads
+    def activation(self) -> Activation:
+        """GELU, exact or in the form with tanh."""
+        return "gelu_tanh" if self.tanh_gelu else "gelu"
 
     def attn_scale(self, layer: int) -> float:
         """The factor on the query-key products of `layer`: 1 / sqrt(d_head) unless the checkpoint says otherwise."""
@@ -91,20 +95,6 @@ class GPT2Config:
         kind = raw.get("model_type")
         if kind != "gpt2":
             raise ConfigError(_("config.json describes a {kind!r} model; only 'gpt2' is supported.").format(kind=kind))
-        sizes: dict[str, int] = {}
-        for name, largest in _LARGEST.items():
-            value = raw.get(name)
-            if value is None and name == "n_positions":
-                value = raw.get("n_ctx")  # the name in the oldest files
-            elif value is None and name == "n_inner":
-                value = 4 * sizes["n_embd"]
-            if type(value) is not int or not 1 <= value <= largest:
-                raise ConfigError(
-                    _("config.json says {name} = {value!r}; expected a whole number from 1 to {largest:,}.").format(
-                        name=name, value=value, largest=largest
-                    )
-                )
-            sizes[name] = value
         activation = raw.get("activation_function", "gelu_new")
         if not isinstance(activation, str) or activation not in _ACTIVATIONS:
             raise ConfigError(
@@ -112,23 +102,17 @@ class GPT2Config:
                     activation=activation, activations=", ".join(_ACTIVATIONS)
                 )
             )
-        epsilon = raw.get("layer_norm_epsilon", 1e-5)
-        if not isinstance(epsilon, int | float) or not 0 <= epsilon < 1:
-            raise ConfigError(
-                _("config.json says layer_norm_epsilon = {epsilon!r}; expected a number from 0 to 1.").format(
-                    epsilon=epsilon
-                )
-            )
         if raw.get("add_cross_attention"):
             raise ConfigError(_("config.json asks for cross-attention; only GPT-2's own decoder is supported."))
+        d_model = read_size(raw, "n_embd", LONGEST_VECTOR)
         return cls(
-            n_layers=sizes["n_layer"],
-            n_heads=sizes["n_head"],
-            d_model=sizes["n_embd"],
-            n_ctx=sizes["n_positions"],
-            d_vocab=sizes["vocab_size"],
-            d_mlp=sizes["n_inner"],
-            layer_norm_epsilon=float(epsilon),
+            n_layers=read_size(raw, "n_layer", MOST_LAYERS),
+            n_heads=read_size(raw, "n_head", MOST_HEADS),
+            d_model=d_model,
+            n_ctx=read_size(raw, "n_positions", MOST_POSITIONS, aliases=("n_ctx",)),  # the name in the oldest files
+            d_vocab=read_size(raw, "vocab_size", MOST_TOKENS),
+            d_mlp=read_size(raw, "n_inner", LONGEST_HIDDEN, missing=4 * d_model),
+            norm_epsilon=read_epsilon(raw, "layer_norm_epsilon", 1e-5),
             tanh_gelu=_ACTIVATIONS[activation],
             tied=bool(raw.get("tie_word_embeddings", True)),
             scale_attn_weights=bool(raw.get("scale_attn_weights", True)),
@@ -147,39 +131,8 @@ class GPT2Config:
             "n_inner": self.d_mlp,
             "vocab_size": self.d_vocab,
             "activation_function": "gelu_new" if self.tanh_gelu else "gelu",
-            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "layer_norm_epsilon": self.norm_epsilon,
             "tie_word_embeddings": self.tied,
             "scale_attn_weights": self.scale_attn_weights,
             "scale_attn_by_inverse_layer_idx": self.scale_attn_by_inverse_layer_idx,
         }
-
-
-def read_config(folder: Path) -> GPT2Config:
-    """The sizes in the `config.json` of a model folder.
-
-    Raises:
-        CheckpointError: the folder has none.
-        ConfigError: it is not a JSON object, or as `GPT2Config.from_hugging_face`.
-    """
-    path = folder / CONFIG_FILE
-    if not path.is_file():
-        raise CheckpointError(
-            _("{folder} has no {config_file}; a model folder needs one.").format(
-                folder=folder.name or folder, config_file=CONFIG_FILE
-            )
-        )
-    try:
-        raw = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(
-            _("{file} in {folder} cannot be read as JSON ({error}).").format(
-                file=CONFIG_FILE, folder=folder.name, error=error
-            )
-        ) from error
-    if not isinstance(raw, dict):
-        raise ConfigError(
-            _("{file} in {folder} must hold an object, not {type}.").format(
-                file=CONFIG_FILE, folder=folder.name, type=type(raw).__name__
-            )
-        )
-    return GPT2Config.from_hugging_face(raw)

@@ -8,35 +8,35 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.network.config import GPT2Config
+from model.network.sizes import Config
 
 
 @dataclass(frozen=True, eq=False)
 class KeyValueCache:
-    """Keys and values of the first `n_pos` positions in every layer and head, in memory for `capacity` positions.
+    """Keys and values of the first `n_pos` positions in every layer and key head, in memory for `capacity` positions.
 
     A pass writes the keys and values of the positions it reads right behind these, so nothing is copied; `extended`
     is the cache that includes them. A cache never changes, but its continuations share its memory: of two, only the
     later one is valid.
     """
 
-    memory_k: Float[Tensor, "layer *batch head capacity d_head"]
-    memory_v: Float[Tensor, "layer *batch head capacity d_head"]
+    memory_k: Float[Tensor, "layer *batch kv_head capacity d_head"]
+    memory_v: Float[Tensor, "layer *batch kv_head capacity d_head"]
     n_pos: int = 0
 
     @classmethod
-    def empty(cls, config: GPT2Config, capacity: int | None = None) -> KeyValueCache:
+    def empty(cls, config: Config, capacity: int | None = None) -> KeyValueCache:
         """Memory for `capacity` positions (by default the model's context), none of them read yet."""
-        shape = (config.n_layers, config.n_heads, config.n_ctx if capacity is None else capacity, config.d_head)
+        shape = (config.n_layers, config.n_kv_heads, config.n_ctx if capacity is None else capacity, config.d_head)
         return cls(torch.empty(shape), torch.empty(shape))
 
     @property
-    def k(self) -> Float[Tensor, "layer *batch head pos d_head"]:
+    def k(self) -> Float[Tensor, "layer *batch kv_head pos d_head"]:
         """The keys."""
         return self.memory_k[..., : self.n_pos, :]
 
     @property
-    def v(self) -> Float[Tensor, "layer *batch head pos d_head"]:
+    def v(self) -> Float[Tensor, "layer *batch kv_head pos d_head"]:
         """The values."""
         return self.memory_v[..., : self.n_pos, :]
 
@@ -55,8 +55,8 @@ class KeyValueCache:
         return replace(self, n_pos=self.n_pos + n_new)
 
     def write(
-        self, layer: int, k: Float[Tensor, "*batch head new d_head"], v: Float[Tensor, "*batch head new d_head"]
-    ) -> tuple[Float[Tensor, "*batch head pos d_head"], Float[Tensor, "*batch head pos d_head"]]:
+        self, layer: int, k: Float[Tensor, "*batch kv_head new d_head"], v: Float[Tensor, "*batch kv_head new d_head"]
+    ) -> tuple[Float[Tensor, "*batch kv_head pos d_head"], Float[Tensor, "*batch kv_head pos d_head"]]:
         """Write a layer's keys and values of the next positions; all of that layer's, cached and new, as views.
 
         Raises:

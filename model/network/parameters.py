@@ -19,6 +19,7 @@ from torch import Tensor
 
 from model.network.config import GPT2Config
 from model.network.gpt2 import GPT2
+from model.network.network import Network
 
 Statistic = Literal["farthest", "mean", "smallest", "largest"]
 """What represents a block of weights; `farthest` is the weight farthest from 0, with its sign."""
@@ -100,6 +101,22 @@ class Gap:
         return (self.row.count - self.printed) * self.row.copies
 
 
+Role = Literal["query", "key", "value", "out", "mlp_in", "mlp_out"]
+_ROLES: tuple[Role, ...] = ("query", "key", "value")
+
+
+@dataclass(frozen=True, eq=False)
+class BlockMatrix:
+    """A weight matrix of a block, and what it is for: to make queries, keys or values, to mix the heads' outputs, to
+    widen a vector in the MLP, or to narrow it again. The side of the heads has a piece for each of `n_heads`.
+    """
+
+    name: str
+    role: Role
+    weight: Float[Tensor, "d_in d_out"]
+    n_heads: int = 0
+
+
 @dataclass(frozen=True)
 class Reduced:
     """A matrix of `size`, reduced to blocks of `block` weights (rows, columns); the last ones may be smaller."""
@@ -109,10 +126,10 @@ class Reduced:
     block: tuple[int, int]
 
 
-def parameter_table(network: GPT2) -> ParameterTable:
+def parameter_table(network: Network) -> ParameterTable:
     """All tensors of `network`, those of a block in the order of computation."""
     n_layers = len(network.h)
-    first = network.h[0].named_parameters()
+    first = network.block(0).named_parameters()
     block = tuple(ParameterRow(name, tuple(tensor.shape), n_layers) for name, tensor in first)
     others = tuple(
         ParameterRow(name, tuple(tensor.shape))
@@ -133,25 +150,30 @@ def article_gaps(table: ParameterTable) -> tuple[Gap, ...]:
     return tuple(gap for gap in gaps if gap.missing)
 
 
-def block_matrices(network: GPT2, layer: int) -> dict[str, Float[Tensor, "d_in d_out"]]:
-    """The weight matrices of one block, (in, out) as on disk; `c_attn` split into its q, k and v parts.
+def block_matrices(network: Network, layer: int) -> tuple[BlockMatrix, ...]:
+    """The weight matrices of one block in the order in which a vector meets them, each (in, out).
 
     Raises:
         SelectionError: no such layer.
     """
-    block = network.block(layer)
-    q, k, v = block.attn.c_attn.weight.chunk(3, dim=1)  # three of (d_model, d_model)
-    return {
-        "c_attn q": q,
-        "c_attn k": k,
-        "c_attn v": v,
-        "attn.c_proj": block.attn.c_proj.weight,
-        "mlp.c_fc": block.mlp.c_fc.weight,
-        "mlp.c_proj": block.mlp.c_proj.weight,
-    }
+    block, config = network.block(layer), network.config
+    names = {module: name for name, module in block.named_modules()}
+    found = []
+    projections = network.qkv_projections(layer)
+    shared = len({linear for linear, _first in projections}) == 1
+    for (linear, first), role, n_heads in zip(
+        projections, _ROLES, (config.n_heads, config.n_kv_heads, config.n_kv_heads), strict=True
+    ):
+        name = f"{names[linear]} {role[0]}" if shared else names[linear]
+        weight = linear.w[:, first : first + n_heads * config.d_head]
+        found.append(BlockMatrix(name, role, weight, n_heads))
+    found.append(BlockMatrix(names[block.attn.out], "out", block.attn.out.w, config.n_heads))
+    found += (BlockMatrix(names[linear], "mlp_in", linear.w) for linear in block.mlp.inputs)
+    found.append(BlockMatrix(names[block.mlp.out], "mlp_out", block.mlp.out.w))
+    return tuple(found)
 
 
-def reduced_block(network: GPT2, layer: int, statistic: Statistic) -> dict[str, Reduced]:
+def reduced_block(network: Network, layer: int, statistic: Statistic) -> tuple[Reduced, ...]:
     """`block_matrices`, each in at most 64 x 64 cells; where possible, no cell covers two heads.
 
     Raises:
@@ -159,24 +181,33 @@ def reduced_block(network: GPT2, layer: int, statistic: Statistic) -> dict[str, 
     """
     config = network.config
     of_model = block_length(config.d_model, MAX_CELLS, within=config.d_head)
-    cells = math.ceil(config.d_model / of_model)  # for d_mlp as well, so that all matrices are drawn at the same size
-    sides = {config.d_mlp: block_length(config.d_mlp, cells, within=config.d_mlp), config.d_model: of_model}
-    return {
-        name: reduce(weight, (sides[weight.shape[0]], sides[weight.shape[1]]), statistic)
-        for name, weight in block_matrices(network, layer).items()
+    # All sides but the model's own are drawn as long as that one, so that all matrices have the same size.
+    cells = math.ceil(config.d_model / of_model)
+    sides = {
+        config.d_mlp: block_length(config.d_mlp, cells, within=config.d_mlp),
+        **{
+            n * config.d_head: block_length(n * config.d_head, cells, within=config.d_head)
+            for n in (config.n_kv_heads, config.n_heads)
+        },
+        config.d_model: of_model,
     }
+    return tuple(
+        reduce(matrix.weight, (sides[matrix.weight.shape[0]], sides[matrix.weight.shape[1]]), statistic)
+        for matrix in block_matrices(network, layer)
+    )
 
 
-def reduced_embeddings(network: GPT2, statistic: Statistic) -> dict[str, Reduced]:
-    """The token and position embeddings, and the output embedding if it is not tied to the former."""
-    tables = {"wte": network.wte, "wpe": network.wpe}
-    if network.lm_head is not None:
-        tables["lm_head"] = network.lm_head
+def reduced_embeddings(network: Network, statistic: Statistic) -> dict[str, Reduced]:
+    """The token embeddings, and those of positions and of the output where the network has these of its own."""
+    tables = {"wte": network.wte, "wpe": network.wpe, "lm_head": network.lm_head}
     most = (MAX_EMBEDDING_ROWS, MAX_EMBEDDING_COLUMNS)
     found = {}
     for name, table in tables.items():
-        rows, columns = (block_length(n, cells, within=n) for n, cells in zip(table.weight.shape, most, strict=True))
-        found[name] = reduce(table.weight, (rows, columns), statistic)
+        if table is not None:
+            rows, columns = (
+                block_length(n, cells, within=n) for n, cells in zip(table.weight.shape, most, strict=True)
+            )
+            found[name] = reduce(table.weight, (rows, columns), statistic)
     return found
 
 

@@ -13,20 +13,20 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from model.errors import SelectionError
-from model.network.gpt2 import GPT2
+from model.network.network import Network
 from model.trace.trace import Trace
 
 
 @dataclass(frozen=True)
 class HeadProjection:
-    """One head's own columns of `c_attn` for its queries, its keys or its values."""
+    """What makes one head's queries, its keys or its values: its own columns of a projection."""
 
     weight: Float[np.ndarray, "d_model d_head"]
-    bias: Float[np.ndarray, " d_head"]
+    bias: Float[np.ndarray, " d_head"] | None
 
     def __call__(self, x: Float[np.ndarray, "pos d_model"]) -> Float[np.ndarray, "pos d_head"]:
-        """`x @ weight + bias`."""
-        return x @ self.weight + self.bias
+        """`x @ weight`, plus `bias` where there is one."""
+        return x @ self.weight if self.bias is None else x @ self.weight + self.bias
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Summing:
     z: Float[np.ndarray, " d_head"]
 
 
-def head_projections(network: GPT2, layer: int, head: int) -> HeadProjections:
+def head_projections(network: Network, layer: int, head: int) -> HeadProjections:
     """What makes the head's q, k and v.
 
     Raises:
@@ -65,8 +65,12 @@ def head_projections(network: GPT2, layer: int, head: int) -> HeadProjections:
     """
     return HeadProjections(
         *(
-            HeadProjection(weight(layer, head).detach().numpy(), bias(layer, head).detach().numpy())
-            for weight, bias in ((network.w_q, network.b_q), (network.w_k, network.b_k), (network.w_v, network.b_v))
+            HeadProjection(weight(layer, head).detach().numpy(), None if b is None else b.detach().numpy())
+            for weight, b in (
+                (network.w_q, network.b_q(layer, head)),
+                (network.w_k, network.b_k(layer, head)),
+                (network.w_v, network.b_v(layer, head)),
+            )
         )
     )
 
@@ -114,7 +118,7 @@ def unmasked_z(trace: Trace, layer: int, head: int) -> Float[np.ndarray, "pos d_
     """
 
     def summed() -> np.ndarray:
-        z = trace.pattern(layer, head, causal=False) @ trace.v[layer, head]  # (query, key) @ (key, d_head)
+        z = trace.pattern(layer, head, causal=False) @ trace.values(layer, head)  # (query, key) @ (key, d_head)
         z.setflags(write=False)
         return z
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from model.changes.interventions import NO_CHANGES, Changes
-from model.network.gpt2 import GPT2
+from model.network.network import Network
 from model.trace.trace import Trace, run_trace, shared_length
 from model.trace.turns import ANYONE, LISTEN_SECONDS, Caller, Turns
 
@@ -39,7 +39,7 @@ class TraceCache:
             return self._total()
 
     def get(
-        self, network: GPT2, ids: Sequence[int], changes: Changes = NO_CHANGES, *, caller: Caller = ANYONE
+        self, network: Network, ids: Sequence[int], changes: Changes = NO_CHANGES, *, caller: Caller = ANYONE
     ) -> Trace:
         """The trace of `network` over `ids`, of a pass with `changes`, computed only if it is not here.
 
@@ -58,7 +58,7 @@ class TraceCache:
             caller.check()
         return found
 
-    def forget(self, network: GPT2) -> None:
+    def forget(self, network: Network) -> None:
         """Drop every trace of `network`, and with them the network itself."""
         with self._lock:
             for key in [key for key in self._traces if key[0] == id(network)]:
@@ -75,7 +75,7 @@ class TraceCache:
             self._under_way[key] = threading.Event()
             return None
 
-    def _make(self, network: GPT2, key: _Key, caller: Caller) -> Trace:
+    def _make(self, network: Network, key: _Key, caller: Caller) -> Trace:
         _, ids, changes = key
         c = network.config
         n_bytes = 4 * len(ids) * c.d_model * (6 * c.n_layers + 1)  # two residuals, q, k, v and z in each layer
@@ -90,7 +90,7 @@ class TraceCache:
             with self._lock:
                 self._under_way.pop(key).set()
 
-    def _best_prefix(self, network: GPT2, ids: tuple[int, ...]) -> Trace | None:
+    def _best_prefix(self, network: Network, ids: tuple[int, ...]) -> Trace | None:
         with self._lock:
             candidates = [trace for trace in self._traces.values() if trace.network is network and not trace.changes]
         return max(candidates, key=lambda trace: shared_length(trace.ids, ids), default=None)

@@ -13,9 +13,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.network.config import GPT2Config
-from model.network.gpt2 import GPT2, Tap
 from model.network.key_value_cache import KeyValueCache
+from model.network.network import Network
+from model.network.parts import Tap
+from model.network.sizes import Config
 
 KINDS = ("resid", "resid_mid", "q", "k", "v", "z")
 _LEAST_SPARE = 16
@@ -24,14 +25,16 @@ _LEAST_SPARE = 16
 class Memory:
     """Memory for the kept activations of at most `n_pos` positions, of which the first `n_filled` are taken."""
 
-    def __init__(self, config: GPT2Config, n_pos: int) -> None:
+    def __init__(self, config: Config, n_pos: int) -> None:
         c = config
-        heads = (c.n_layers, c.n_heads, n_pos, c.d_head)
-        self.n_pos, self.n_filled = n_pos, 0
+        heads, kv_heads = ((c.n_layers, n, n_pos, c.d_head) for n in (c.n_heads, c.n_kv_heads))
+        self.n_pos, self.n_filled, self.q_name = n_pos, 0, c.meeting[0]
         # The last row of `resid` is the last layer's resid_post.
         self.resid: Float[Tensor, "layer_plus_1 pos d_model"] = torch.empty(c.n_layers + 1, n_pos, c.d_model)
         self.resid_mid: Float[Tensor, "layer pos d_model"] = torch.empty(c.n_layers, n_pos, c.d_model)
-        self.q, self.k, self.v, self.z = (torch.empty(heads) for _ in range(4))
+        # Queries and keys as they meet, after the rotation where there is one; keys and values once a group.
+        self.q, self.z = torch.empty(heads), torch.empty(heads)
+        self.k, self.v = torch.empty(kv_heads), torch.empty(kv_heads)
         self._lock = threading.Lock()
 
     @property
@@ -72,8 +75,8 @@ class Store:
         It stores no keys and values: the pass writes them into `cache`.
         """
         places = {f"h.{layer}.resid_pre": resid[start:] for layer, resid in enumerate(self.resid[:-1])}
-        for kind in ("resid_mid", "q", "z"):
-            places |= {f"h.{layer}.{kind}": part[..., start:, :] for layer, part in enumerate(getattr(self, kind))}
+        for name, kept in (("resid_mid", self.resid_mid), (self.memory.q_name, self.q), ("z", self.z)):
+            places |= {f"h.{layer}.{name}": part[..., start:, :] for layer, part in enumerate(kept)}
 
         def tap(name: str, tensor: Tensor) -> Tensor:
             if name.endswith("resid_pre"):
@@ -85,7 +88,7 @@ class Store:
         return tap
 
 
-def store_for(network: GPT2, n_pos: int, prefix: Store | None = None, n_shared: int = 0) -> Store:
+def store_for(network: Network, n_pos: int, prefix: Store | None = None, n_shared: int = 0) -> Store:
     """A store for `n_pos` positions, of which the first `n_shared` are already those of `prefix`."""
     if prefix is not None and n_shared == prefix.n_pos and prefix.memory.take(n_shared, n_pos):
         return Store(prefix.memory, n_pos)

@@ -1,8 +1,9 @@
 """A trace: what one pass over a text keeps for inspection.
 
-The pass runs with the fused attention kernel and keeps, for each layer, only `resid_pre`, `resid_mid`, `q`, `k`, `v`
-and `z`; memory grows with the text's length, not with its square. Everything else is derived when asked for, by the
-steps in `model.network.attention`, and equals what the network computed. Arrays derived recently are cached
+The pass runs with the fused attention kernel and keeps, for each layer, only `resid_pre`, `resid_mid`, `v`, `z`, and
+the queries and keys as they meet: `q` and `k`, or `rot_q` and `rot_k` where positions turn them. Memory grows with the
+text's length, not with its square. Everything else is derived when asked for, by the steps in
+`model.network.attention`, and equals what the network computed. Arrays derived recently are cached
 (`model.trace.recent`). Arrays are read-only; a trace never changes and may be shared.
 """
 
@@ -21,7 +22,7 @@ from torch import Tensor
 from model.changes.interventions import NO_CHANGES, Changes
 from model.errors import CheckpointError, SelectionError, TextError
 from model.network import attention
-from model.network.gpt2 import GPT2
+from model.network.network import Network
 from model.trace.recent import Made, Recent
 from model.trace.store import Memory, Store, store_for
 
@@ -30,7 +31,7 @@ _derived = Recent(32 << 20)  # eight matrices of 1,024 tokens, of all traces tog
 
 
 def run_trace(
-    network: GPT2,
+    network: Network,
     ids: Sequence[int],
     *,
     prefix: Trace | None = None,
@@ -79,7 +80,7 @@ def run_trace(
     return Trace(network, tuple(ids), store, changes)
 
 
-def _shared(prefix: Trace | None, network: GPT2, ids: Sequence[int]) -> int:
+def _shared(prefix: Trace | None, network: Network, ids: Sequence[int]) -> int:
     """How many leading positions can be reused; the last one is always computed, so that a pass takes place."""
     if prefix is None or prefix.network is not network or prefix.changes:
         return 0
@@ -105,7 +106,7 @@ class Trace:
     a switched-off head passed on (its pattern is still what it read), and all later layers follow from that.
     """
 
-    network: GPT2
+    network: Network
     ids: tuple[int, ...]
     _store: Store = field(repr=False)
     changes: Changes = NO_CHANGES
@@ -130,7 +131,7 @@ class Trace:
 
     @property
     def resid_pre(self) -> Float[np.ndarray, "layer pos d_model"]:
-        """The residual stream as each layer receives it; `resid_pre[0] == embed + pos_embed`."""
+        """The residual stream as each layer receives it; the first is `embed`, plus `pos_embed` where there is one."""
         return _frozen(self._store.resid[:-1])
 
     @property
@@ -144,18 +145,18 @@ class Trace:
         return _frozen(self._store.resid[1:])
 
     @property
-    def q(self) -> Float[np.ndarray, "layer head pos d_head"]:
-        """Query vectors."""
+    def rot_q(self) -> Float[np.ndarray, "layer head pos d_head"]:
+        """Query vectors as they meet the keys: turned by their position, or just `q` where positions are embedded."""
         return _frozen(self._store.q)
 
     @property
-    def k(self) -> Float[np.ndarray, "layer head pos d_head"]:
-        """Key vectors."""
+    def rot_k(self) -> Float[np.ndarray, "layer kv_head pos d_head"]:
+        """Key vectors as they meet the queries, once for all query heads that share them."""
         return _frozen(self._store.k)
 
     @property
-    def v(self) -> Float[np.ndarray, "layer head pos d_head"]:
-        """Value vectors."""
+    def v(self) -> Float[np.ndarray, "layer kv_head pos d_head"]:
+        """Value vectors, once for all query heads that share them."""
         return _frozen(self._store.v)
 
     @property
@@ -163,7 +164,46 @@ class Trace:
         """Each head's output: the sum of the values times their weights."""
         return _frozen(self._store.z)
 
+    # --- one head's own ---------------------------------------------------------------------------------------------
+
+    def queries(self, layer: int, head: int) -> Float[np.ndarray, "pos d_head"]:
+        """The head's queries as they meet the keys. Raises SelectionError if there is no such head, as the next two."""
+        self.network.check_head(layer, head)
+        return self.rot_q[layer, head]
+
+    def keys(self, layer: int, head: int) -> Float[np.ndarray, "pos d_head"]:
+        """The keys that the head's queries meet: those of its group."""
+        self.network.check_head(layer, head)
+        return self.rot_k[layer, self.network.config.kv_of(head)]
+
+    def values(self, layer: int, head: int) -> Float[np.ndarray, "pos d_head"]:
+        """The values that the head adds up: those of its group."""
+        self.network.check_head(layer, head)
+        return self.v[layer, self.network.config.kv_of(head)]
+
+    def head_vectors(
+        self, layer: int, heads: range, queries: slice | np.ndarray, n_keys: int
+    ) -> tuple[Float[Tensor, "head query d_head"], Float[Tensor, "kv_head key d_head"]]:
+        """For these heads of a layer: their vectors of `queries`, and the first `n_keys` keys, for `head_scores`.
+
+        A part of a group gets the keys it shares once for each of its heads.
+        """
+        kv_heads = [self.network.config.kv_of(head) for head in heads]
+        whole = len(heads) == self.network.config.n_heads
+        q, k = self._store.q[layer, heads.start : heads.stop, queries], self._store.k[layer, :, :n_keys]
+        return q, k if whole else k[kv_heads]
+
     # --- derived: attention ----------------------------------------------------------------------------------------
+
+    @property
+    def q(self) -> Float[np.ndarray, "layer head pos d_head"]:
+        """Query vectors, before positions turn them."""
+        return _frozen(self._unturned(0)) if self.network.config.rotary else self.rot_q
+
+    @property
+    def k(self) -> Float[np.ndarray, "layer kv_head pos d_head"]:
+        """Key vectors, before positions turn them."""
+        return _frozen(self._unturned(1)) if self.network.config.rotary else self.rot_k
 
     def attn_scores(self, layer: int, head: int, *, scaled: bool = True) -> Float[np.ndarray, "query key"]:
         """Query-key products before the mask, for every query and every key; without the scale if asked for."""
@@ -191,7 +231,7 @@ class Trace:
         q, k = self._store.q[:, :, query : query + 1], self._store.k[:, :, : query + 1]
         config, changes = self.network.config, self.changes
         scales = torch.tensor([config.attn_scale(layer) for layer in range(config.n_layers)])
-        scores = attention.attn_scores(q, k, 1.0) * scales[:, None, None, None]  # (layer, head, 1, key)
+        scores = attention.head_scores(q, k, 1.0) * scales[:, None, None, None]  # (layer, head, 1, key)
         weights = attention.softmax(scores)
         for layer, head in {cut[:2] for cut in changes.cuts if cut.query == query}:
             weights[layer, head] = changes.pattern(layer, head, scores[layer, head], first=query)
@@ -205,10 +245,10 @@ class Trace:
         self.check_pos(query)
         scores = self._scores(layer, head)[query : query + 1, : query + 1]
         weights = self.changes.pattern(layer, head, scores, first=query)[0]
-        return _frozen(attention.weighted_values(weights, self._store.v[layer, head, : query + 1]))
+        return _frozen(attention.weighted_values(weights, torch.tensor(self.values(layer, head)[: query + 1])))
 
     def result(self, layer: int, head: int, at: slice = _EVERY) -> Float[np.ndarray, "pos d_model"]:
-        """What one head alone adds to the stream (`at` some positions): `z` through its rows of `c_proj`, no bias."""
+        """What one head alone adds to the stream (`at` some positions): `z` through its rows of the projection."""
         w_o = self.network.w_o(layer, head)
         return _frozen(self._store.z[layer, head, at] @ w_o)
 
@@ -220,31 +260,36 @@ class Trace:
         return _frozen(self.network.wte(torch.tensor(self.ids)))
 
     @property
-    def pos_embed(self) -> Float[np.ndarray, "pos d_model"]:
-        """Each position's row of `wpe`."""
-        return _frozen(self.network.wpe(torch.arange(self.n_pos)))
+    def pos_embed(self) -> Float[np.ndarray, "pos d_model"] | None:
+        """Each position's row of `wpe`; None where positions turn queries and keys in place of being added."""
+        return None if self.network.wpe is None else _frozen(self.network.wpe(torch.arange(self.n_pos)))
 
     def attn_out(self, layer: int, at: slice = _EVERY) -> Float[np.ndarray, "pos d_model"]:
         """What all heads of a layer add to the residual stream (`at` some positions), bias included."""
         block = self.network.block(layer)
-        return _frozen(block.attn.c_proj(attention.merge_heads(self._store.z[layer][:, at])))
+        return _frozen(block.attn.out(attention.merge_heads(self._store.z[layer][:, at])))
 
     def ln_1(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
-        """What the layer's attention reads: `resid_pre` after its LayerNorm."""
+        """What the layer's attention reads: `resid_pre` after its norm."""
         return self.remembered(
             ("ln_1", layer), lambda: _frozen(self.network.block(layer).ln_1(self._store.resid[layer]))
         )
 
     def ln_2(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
-        """What the layer's MLP reads: `resid_mid` after its LayerNorm."""
+        """What the layer's MLP reads: `resid_mid` after its norm."""
         return _frozen(self.network.block(layer).ln_2(self._store.resid_mid[layer]))
 
     def mlp_pre(self, layer: int) -> Float[np.ndarray, "pos d_mlp"]:
-        """The MLP's hidden values before the GELU."""
+        """The MLP's hidden values before the activation function; with a gate, the gate's."""
         return _frozen(self._mlp(layer)["mlp_pre"])
 
+    def mlp_pre_linear(self, layer: int) -> Float[np.ndarray, "pos d_mlp"] | None:
+        """What the gate lets through: the other projection of a gated MLP; None if there is no gate."""
+        found = self._mlp(layer).get("mlp_pre_linear")
+        return None if found is None else _frozen(found)
+
     def mlp_post(self, layer: int) -> Float[np.ndarray, "pos d_mlp"]:
-        """The MLP's hidden values after the GELU."""
+        """The MLP's hidden values after the activation function, and times `mlp_pre_linear` where there is a gate."""
         return _frozen(self._mlp(layer)["mlp_post"])
 
     def mlp_out(self, layer: int) -> Float[np.ndarray, "pos d_model"]:
@@ -273,8 +318,13 @@ class Trace:
     def _scores(self, layer: int, head: int, scale: float | None = None) -> Tensor:
         self.network.check_head(layer, head)
         factor = self.network.config.attn_scale(layer) if scale is None else scale
-        q, k = self._store.q[layer, head], self._store.k[layer, head]
+        q, k = self._store.q[layer, head], self._store.k[layer, self.network.config.kv_of(head)]
         return self.remembered(("scores", layer, head, factor), lambda: attention.attn_scores(q, k, factor))
+
+    def _unturned(self, part: int) -> Tensor:
+        """Queries (0) or keys (1) of all layers, made again from what each layer's attention read."""
+        layers = range(self.network.config.n_layers)
+        return torch.stack([self.network.unturned(layer, torch.tensor(self.ln_1(layer)))[part] for layer in layers])
 
     def _mlp(self, layer: int) -> dict[str, Tensor]:
         block, seen = self.network.block(layer), dict[str, Tensor]()

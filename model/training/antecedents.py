@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.network.gpt2 import GPT2
+from model.network.network import Network
 from model.text.tokenizer import Tokenizer
 from model.training.coreference import CoreferenceExample, Span, tokens_of
 from model.training.measures import best_head, patterns
@@ -25,7 +25,7 @@ class CoreferenceScore:
     margin: float  # mean weight on the antecedent minus the heaviest wrong candidate
 
 
-def margins(model: GPT2, tokenizer: Tokenizer, example: CoreferenceExample) -> NDArray[np.floating]:
+def margins(model: Network, tokenizer: Tokenizer, example: CoreferenceExample) -> NDArray[np.floating]:
     """(layer, head): weight on the antecedent minus weight on the heaviest wrong candidate, the pronoun as query.
 
     A word of several tokens counts with the sum of their weights, on either side.
@@ -42,7 +42,7 @@ def margins(model: GPT2, tokenizer: Tokenizer, example: CoreferenceExample) -> N
 
 
 def coreference(
-    model: GPT2, tokenizer: Tokenizer, choosing: Sequence[CoreferenceExample], scoring: Sequence[CoreferenceExample]
+    model: Network, tokenizer: Tokenizer, choosing: Sequence[CoreferenceExample], scoring: Sequence[CoreferenceExample]
 ) -> CoreferenceScore:
     """Choose the head with the most successes on `choosing`, then count its successes on `scoring`."""
     chosen_on = {example.text for example in choosing}

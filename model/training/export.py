@@ -19,8 +19,8 @@ from safetensors.torch import save_file
 
 from model.errors import CheckpointError, HeadlightError
 from model.files.checkpoint import EMBEDDED_FOLDER, WEIGHTS_FILE
+from model.files.family import CONFIG_FILE
 from model.files.vocabulary import TIKTOKEN_FILE
-from model.network.config import CONFIG_FILE
 from model.training.batches import describe_data
 from model.training.checkpoints import NAME, Progress, load_checkpoint
 from model.training.settings import DEFAULT, Settings, load_settings

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from model.network.gpt2 import GPT2
+from model.network.network import Network
 from model.training.batches import IGNORED
 
 CHUNK = 256  # rows at a time: 256 x 8192 logits in float32 are 8 MB
@@ -50,7 +50,11 @@ class _ChunkedLoss(torch.autograd.Function):
 
 
 def next_token_loss(
-    model: GPT2, resid: Float[Tensor, "*batch d_model"], targets: Int[Tensor, "*batch"], dtype: torch.dtype, total: int
+    model: Network,
+    resid: Float[Tensor, "*batch d_model"],
+    targets: Int[Tensor, "*batch"],
+    dtype: torch.dtype,
+    total: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The loss of the targets that count over `total`, each one's own, and the mask of those that count.
 

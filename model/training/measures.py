@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.heads import measures as heads
-from model.network.gpt2 import GPT2
+from model.network.network import Network
 
 SCORES = ("previous_token", "induction", "duplicate_token", "first_token")
 
 
 @torch.no_grad()
-def patterns(model: GPT2, ids: NDArray[np.int64]) -> NDArray[np.floating]:
+def patterns(model: Network, ids: NDArray[np.int64]) -> NDArray[np.floating]:
     """(layer, head, query, key) of one sequence, computed in float32 step by step."""
     found: list[Tensor] = []
 
@@ -28,7 +28,7 @@ def patterns(model: GPT2, ids: NDArray[np.int64]) -> NDArray[np.floating]:
     return torch.stack(found).float().cpu().numpy()
 
 
-def head_scores(model: GPT2, rows: NDArray[np.int64]) -> dict[str, NDArray[np.floating]]:
+def head_scores(model: Network, rows: NDArray[np.int64]) -> dict[str, NDArray[np.floating]]:
     """Every score of every head (layer, head), averaged over the rows (sequences) in which it is defined."""
     found: dict[str, list[NDArray[np.floating]]] = {name: [] for name in SCORES}
     for ids in rows:

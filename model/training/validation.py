@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
-from model.network.gpt2 import GPT2
+from model.network.network import Network
 from model.training.batches import Corpus
 
 BATCH = 8  # windows at a time
@@ -27,7 +27,7 @@ class Validation:
 
 
 @torch.no_grad()
-def total_loss(model: GPT2, ids: NDArray[np.uint16], window: int) -> tuple[float, int]:
+def total_loss(model: Network, ids: NDArray[np.uint16], window: int) -> tuple[float, int]:
     """Summed loss (nats) and number of predicted tokens, in windows that follow each other without overlap.
 
     Each window's first token is predicted by none of them, so a window begins with its predecessor's last token.
@@ -44,7 +44,7 @@ def total_loss(model: GPT2, ids: NDArray[np.uint16], window: int) -> tuple[float
 
 
 def validate(
-    model: GPT2, corpus: Corpus, sources: dict[str, Any], limit: int | None = None
+    model: Network, corpus: Corpus, sources: dict[str, Any], limit: int | None = None
 ) -> tuple[Validation, dict[str, Validation]]:
     """Overall and by source, on the first `limit` tokens of each source's held-out part (default: all of it).
 

@@ -10,14 +10,14 @@ import streamlit as st
 
 from model.files.checkpoint import LoadedModel
 from model.heads.all_heads import measure_repeated
-from model.network.gpt2 import GPT2
+from model.network.network import Network
 from viz.state.turn import at_the_model
 
 Measured = Mapping[str, np.ndarray]
 
 
 @st.cache_resource(show_spinner=False)
-def _kept() -> WeakKeyDictionary[GPT2, Measured]:
+def _kept() -> WeakKeyDictionary[Network, Measured]:
     """The measures of each network, kept as long as the network."""
     return WeakKeyDictionary()
 

@@ -354,8 +354,8 @@ def test_pickled_weights_are_never_run(folder):
         ("[" * 100_000, ConfigError, r"config\.json in mine cannot be read as JSON"),
         ("[1, 2]", ConfigError, r"config\.json in mine must hold an object, not list"),
         ("null", ConfigError, r"config\.json in mine must hold an object, not NoneType"),
-        ('{"model_type": "llama", "hidden_size": 4096}', ConfigError, r"'llama' model; only 'gpt2'"),
-        ("{}", ConfigError, r"None model; only 'gpt2'"),
+        ('{"model_type": "mamba", "hidden_size": 4096}', ConfigError, r"'mamba' model; supported are gpt2, llama"),
+        ("{}", ConfigError, r"None model; supported are gpt2"),
     ],
 )
 def test_a_config_that_is_none(folder, content, error, message):

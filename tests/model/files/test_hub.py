@@ -280,8 +280,8 @@ def test_weights_that_do_not_fit_the_config_are_refused_after_the_download(fake,
 
 
 def test_of_another_architecture_the_weights_are_not_fetched(fake, files):
-    fake.repos[REPO] = {**files, "config.json": b'{"model_type": "llama"}'}
-    with pytest.raises(ConfigError, match="'llama' model"):
+    fake.repos[REPO] = {**files, "config.json": b'{"model_type": "mamba"}'}
+    with pytest.raises(ConfigError, match="'mamba' model"):
         hub.download(REPO)
     assert not any(name.endswith("model.safetensors") for name in fake.gets)
     with pytest.raises(CheckpointError, match="is not on this computer"):

@@ -38,7 +38,7 @@ def test_the_oldest_files_name_the_context_n_ctx():
     [
         make_config(),
         make_config(tied=False, tanh_gelu=False, d_mlp=13),
-        make_config(scale_attn_by_inverse_layer_idx=True, scale_attn_weights=False, layer_norm_epsilon=0.5),
+        make_config(scale_attn_by_inverse_layer_idx=True, scale_attn_weights=False, norm_epsilon=0.5),
     ],
 )
 def test_to_hugging_face_and_back(config):

@@ -25,7 +25,7 @@ CASES: dict[str, tuple[dict[str, Any], int]] = {
     "scale by layer": ({"n_layers": 3, "scale_attn_by_inverse_layer_idx": True}, 11),
     "no scale": ({"scale_attn_weights": False}, 11),
     "exact GELU": ({"tanh_gelu": False}, 11),
-    "another epsilon": ({"layer_norm_epsilon": 0.01}, 11),
+    "another epsilon": ({"norm_epsilon": 0.01}, 11),
     "one token": ({}, 1),
     "the whole context": ({"n_layers": 3}, 32),
 }

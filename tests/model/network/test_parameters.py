@@ -99,11 +99,11 @@ def test_a_cell_tells_of_all_its_weights(shape: tuple[int, int], block: tuple[in
 @pytest.mark.parametrize("statistic", STATISTICS)
 def test_what_fits_is_shown_weight_for_weight(statistic: str) -> None:
     network = random_network()
-    for name, weight in block_matrices(network, 1).items():
-        reduced = reduced_block(network, 1, statistic)[name]
+    shown = reduced_block(network, 1, statistic)
+    for matrix, reduced in zip(block_matrices(network, 1), shown, strict=True):
         if reduced.block == (1, 1):
-            np.testing.assert_array_equal(reduced.values, weight)
-    assert reduced_block(network, 1, statistic)["c_attn q"].block == (1, 1)
+            np.testing.assert_array_equal(reduced.values, matrix.weight)
+    assert shown[0].block == (1, 1)
 
 
 def test_the_mean_of_a_large_matrix_is_exact_to_a_float() -> None:
@@ -119,8 +119,8 @@ def test_one_weight_far_from_zero_is_never_lost() -> None:
 
 def test_the_three_parts_of_c_attn_make_the_whole() -> None:
     network = random_network(make_config(n_heads=5))
-    parts = block_matrices(network, 0)
-    whole = torch.cat([parts[f"c_attn {part}"] for part in "qkv"], dim=1)
+    parts = {matrix.name: matrix.weight for matrix in block_matrices(network, 0)}
+    whole = torch.cat([parts[f"attn.c_attn {part}"] for part in "qkv"], dim=1)
     assert torch.equal(whole, network.h[0].attn.c_attn.weight)
 
 
@@ -150,7 +150,7 @@ def test_cells_are_never_too_many_and_rarely_few() -> None:
 @pytest.mark.parametrize("changes", [{"d_model": 130, "n_heads": 13, "d_mlp": 130}, {"d_model": 94, "n_heads": 1}])
 def test_any_model_fits_the_screen(changes: dict[str, int]) -> None:
     network = random_network(make_config(tied=False, **changes))
-    for reduced in reduced_block(network, 0, "farthest").values():
+    for reduced in reduced_block(network, 0, "farthest"):
         assert max(reduced.values.shape) <= MAX_CELLS
     embeddings = reduced_embeddings(network, "mean")
     assert list(embeddings) == ["wte", "wpe", "lm_head"]

@@ -11,7 +11,7 @@ import torch
 from model.errors import SelectionError
 from model.network import attention
 from model.network.gpt2 import GPT2
-from model.steps.block import STEPS, Addition, Check, block_steps, sum_table
+from model.steps.block import Addition, Check, block_steps, steps_of, sum_table
 from model.trace.trace import Trace, run_trace
 from tests.models import make_config, random_network
 
@@ -43,7 +43,7 @@ def test_every_step_holds_the_networks_own_numbers_and_its_check(shape: str, lay
     trace, own = run_trace(network, IDS), passed(network, IDS)
     for pos in (0, 4, len(IDS) - 1):
         steps = block_steps(trace, layer, pos)
-        assert tuple(steps.checks) == STEPS
+        assert tuple(steps.checks) == steps_of(network)
         assert all(check.holds for check in steps.checks.values()), steps.checks
         assert max(check.difference for check in steps.checks.values()) < 1e-4
         pairs = {
@@ -78,14 +78,15 @@ def test_the_input_is_token_plus_position_or_comes_from_below(trace: Trace) -> N
 
 def test_the_parts_add_up(trace: Trace) -> None:
     steps = block_steps(trace, 1, 9)
-    for projection in (steps.qkv, steps.attn_out, steps.mlp_pre, steps.mlp_out):
+    for projection in (*steps.qkv, steps.attn_out, steps.mlp_pre, steps.mlp_out):
         np.testing.assert_allclose(projection.x @ projection.weight, projection.product, atol=1e-5)
         np.testing.assert_allclose(projection.product + projection.bias, projection.out, atol=1e-5)
     for norm in (steps.ln_1, steps.ln_2):
         assert abs(norm.normalised.mean()) < 1e-12
-        np.testing.assert_allclose((norm.x - norm.mean) / norm.deviation, norm.normalised, atol=1e-5)
+        np.testing.assert_allclose((norm.x - norm.x.mean()) / norm.x.std(), norm.normalised, atol=1e-3)
     np.testing.assert_array_equal(steps.merged, np.concatenate(list(steps.z)))
-    np.testing.assert_array_equal(steps.qkv.out, np.concatenate([steps.q, steps.k[:, 9], steps.v[:, 9]]).reshape(-1))
+    for part, own in zip(steps.qkv, (steps.q, steps.k[:, 9], steps.v[:, 9]), strict=True):
+        np.testing.assert_array_equal(part.out, own.reshape(-1))
     np.testing.assert_array_equal(steps.attn_out.x, steps.merged)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from model.network.config import GPT2Config
+from model.network.sizes import Config
 from model.steps.block import STEPS, Check
 from viz.text.catalogue import N_, _
 from viz.text.numbers import difference_text
@@ -20,7 +20,7 @@ class StepWords:
     number: str
     name: str
     drawn: bool
-    explain: Callable[[GPT2Config, int], str]
+    explain: Callable[[Config, int], str]
 
     @property
     def title(self) -> str:
@@ -40,7 +40,7 @@ def difference(check: Check) -> str:
     return difference_text(check.difference)
 
 
-def _input(config: GPT2Config, layer: int) -> str:
+def _input(config: Config, layer: int) -> str:
     if layer == 0:
         return _(
             "The token's row of `wte` ({d_vocab:,} × {d_model:,}) plus the row of `wpe` ({n_ctx:,} × "
@@ -57,7 +57,7 @@ def _input(config: GPT2Config, layer: int) -> str:
     )
 
 
-def _norm(weight: str) -> Callable[[GPT2Config, int], str]:
+def _norm(weight: str) -> Callable[[Config, int], str]:
     return lambda config, layer: _(
         "The {d_model:,} numbers are brought to mean 0 and variance 1, then multiplied by "
         "`{weight}.weight` and shifted by `{weight}.bias`, number by number. Only this branch is "
@@ -67,7 +67,7 @@ def _norm(weight: str) -> Callable[[GPT2Config, int], str]:
     )
 
 
-def _qkv(config: GPT2Config, layer: int) -> str:
+def _qkv(config: Config, layer: int) -> str:
     d = config.d_model
     return _(
         "x ({d:,}) × `attn.c_attn.weight` ({d:,} × {wide:,}) + `attn.c_attn.bias` ({wide:,}) gives "
@@ -78,7 +78,7 @@ def _qkv(config: GPT2Config, layer: int) -> str:
     )
 
 
-def _split(config: GPT2Config, layer: int) -> str:
+def _split(config: Config, layer: int) -> str:
     return _(
         "Nothing is computed: each vector of {d_model:,} is cut into {n_heads} pieces of {d_head}, one for "
         "each head. From here to the merge the heads work apart.",
@@ -88,7 +88,7 @@ def _split(config: GPT2Config, layer: int) -> str:
     )
 
 
-def _score(config: GPT2Config, layer: int) -> str:
+def _score(config: Config, layer: int) -> str:
     if config.attn_scale(layer) == config.d_head**-0.5:
         return _(
             "The head's query meets the key of every token up to this one: a dot product, divided by the square root "
@@ -102,14 +102,14 @@ def _score(config: GPT2Config, layer: int) -> str:
     )
 
 
-def _sum(config: GPT2Config, layer: int) -> str:
+def _sum(config: Config, layer: int) -> str:
     return _(
         "Each value vector times its token's weight; the sum of the rows is the head's output z ({d_head}).",
         d_head=config.d_head,
     )
 
 
-def _merge(config: GPT2Config, layer: int) -> str:
+def _merge(config: Config, layer: int) -> str:
     return _(
         "The outputs of all {n_heads} heads are laid end to end, head 0 first: {d_model:,} numbers. Again "
         "nothing is computed.",
@@ -118,7 +118,7 @@ def _merge(config: GPT2Config, layer: int) -> str:
     )
 
 
-def _project(config: GPT2Config, layer: int) -> str:
+def _project(config: Config, layer: int) -> str:
     d = config.d_model
     return _(
         "z ({d:,}) × `attn.c_proj.weight` ({d:,} × {d:,}) + `attn.c_proj.bias` ({d:,}, not drawn in the "
@@ -127,7 +127,7 @@ def _project(config: GPT2Config, layer: int) -> str:
     )
 
 
-def _first(config: GPT2Config, layer: int) -> str:
+def _first(config: Config, layer: int) -> str:
     d, wide = config.d_model, config.d_mlp
     return _(
         "The normalised vector ({d:,}) × `mlp.c_fc.weight` ({d:,} × {wide:,}) + `mlp.c_fc.bias` ({wide:,}, "
@@ -137,7 +137,7 @@ def _first(config: GPT2Config, layer: int) -> str:
     )
 
 
-def _gelu(config: GPT2Config, layer: int) -> str:
+def _gelu(config: Config, layer: int) -> str:
     if config.tanh_gelu:
         return _(
             "Negative numbers are pressed towards 0, large ones pass: GELU, in the form with tanh, on each of the "
@@ -151,7 +151,7 @@ def _gelu(config: GPT2Config, layer: int) -> str:
     )
 
 
-def _second(config: GPT2Config, layer: int) -> str:
+def _second(config: Config, layer: int) -> str:
     d, wide = config.d_model, config.d_mlp
     return _(
         "Back to the model's size: {wide:,} numbers × `mlp.c_proj.weight` ({wide:,} × {d:,}) + "
@@ -161,13 +161,13 @@ def _second(config: GPT2Config, layer: int) -> str:
     )
 
 
-def _add_attention(config: GPT2Config, layer: int) -> str:
+def _add_attention(config: Config, layer: int) -> str:
     return _(
         "What attention found is added to the vector that came in; nothing of it is lost. The sum goes on to the MLP."
     )
 
 
-def _add_mlp(config: GPT2Config, layer: int) -> str:
+def _add_mlp(config: Config, layer: int) -> str:
     if layer + 1 < config.n_layers:
         return _(
             "The MLP's result is added in the same way. This is the layer's output: layer {next} receives it.",

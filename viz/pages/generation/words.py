@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from model.logits.generation import largest_number, multiplications
 from model.logits.probability import n_tied
 from model.logits.sampling import Choice, Sampling
-from model.network.config import GPT2Config
+from model.network.sizes import Config
 from viz.pages.generation.state import Iteration
 from viz.text.catalogue import _, ngettext
 from viz.text.markdown import as_text, table
@@ -39,7 +39,7 @@ def iteration_words(labels: Sequence[str], position: int, n_layers: int) -> str:
     return f"{reads} {layers} {before if position else _('The cache is still empty.')}"
 
 
-def cache_words(config: GPT2Config, n_pos: int, n_numbers: int, n_bytes: int) -> str:
+def cache_words(config: Config, n_pos: int, n_numbers: int, n_bytes: int) -> str:
     """The size of the cache after the iteration."""
     return _(
         "**The cache after it**: 2 (k and v) × {layers} × {tokens} × {d_model} numbers = **{numbers:,} numbers, "
@@ -52,7 +52,7 @@ def cache_words(config: GPT2Config, n_pos: int, n_numbers: int, n_bytes: int) ->
     )
 
 
-def savings_table(config: GPT2Config, position: int, reading: Iteration) -> str:
+def savings_table(config: Config, position: int, reading: Iteration) -> str:
     """With the cache and without it, as a Markdown table."""
     n = position + 1
     few, many = multiplications(config, 1, position), multiplications(config, n)
@@ -68,7 +68,7 @@ def savings_table(config: GPT2Config, position: int, reading: Iteration) -> str:
     return table(rows)
 
 
-def saved_words(config: GPT2Config, position: int) -> str:
+def saved_words(config: Config, position: int) -> str:
     """The share of multiplications that the cache saves, and what was counted."""
     saved = 1 - multiplications(config, 1, position) / multiplications(config, position + 1)
     return _(
