@@ -158,10 +158,10 @@ def _text_switches(focus: Focus, view: View | None) -> None:
     name = as_text(tokenizer.start_label) if tokenizer else ""
     on = view.start_token if view else bool(focus.start_token)
     st.toggle(
-        _("Start with {token}", token=name) if name else _("Start token"),
+        name or _("Start token"),
         disabled=tokenizer is not None and tokenizer.start_id is None,
         help=_(
-            "Put this model’s start token in front. Many heads rest on the first token when they have nothing to do."
+            "Put the model’s start token in front. Many heads rest on the first token when they have nothing to do."
         ),
         **bound("start_box", on, lambda wanted: set_focus(get_focus().with_start_token(wanted))),
     )

@@ -179,7 +179,7 @@ def test_other_heads_are_not_said_to_rest(open_sink: OpenApp) -> None:
 def test_one_token_alone(open_app: OpenApp) -> None:
     app = open_app(model="tiny", text="a", layer="0", head="1")
     assert not app.exception
-    assert toggles(app).keys() == {as_text("Start with <|endoftext|>")}
+    assert toggles(app).keys() == {as_text("<|endoftext|>")}
     assert html_of(app).count("<dd>–<small></small></dd>") == 8  # all on the text but prefix matching, which is 0
 
 
