@@ -70,7 +70,12 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
             help=f"leave out {' and '.join(PARTS[part])}",
         )
     parser.add_argument("--result", action="store_true", help="also result: large, and z and the weights make it again")
-    parser.add_argument("--start-token", action="store_true", help="put the model's start token in front of the text")
+    parser.add_argument(
+        "--start-token",
+        action=argparse.BooleanOptionalAction,
+        help="put the model's start token in front of the text (default: where the model was trained with it)",
+    )
+    parser.add_argument("--special", action="store_true", help="read special tokens in the text, such as <|endoftext|>")
 
 
 def _layers(text: str) -> list[int]:
@@ -103,7 +108,8 @@ def _trace(given: argparse.Namespace) -> None:
     model = load_model(given.model)
     if given.start_token and model.tokenizer.start_id is None:
         raise TextError(_("{name} has no start token; leave --start-token out.").format(name=model.name))
-    n_ctx, whole = model.config.n_ctx, model.tokenizer.encode(text, start_token=given.start_token)
+    start = model.tokenizer.starts if given.start_token is None else given.start_token
+    n_ctx, whole = model.config.n_ctx, model.tokenizer.encode(text, start_token=start, special=given.special)
     ids = whole[:n_ctx]
     if len(whole) > n_ctx:
         cut = _("The text has {n:,} tokens; {name} reads {n_ctx:,}: the first {n_ctx:,} are traced.")

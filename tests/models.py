@@ -18,7 +18,7 @@ from model.network.llama import Llama
 from model.network.llama_config import LlamaConfig
 from model.network.network import Network
 from model.network.rotary import Rotary
-from model.text.tokenizer import Tokenizer
+from model.text.tokenizer import TiktokenTokenizer
 
 AnyNetwork = TypeVar("AnyNetwork", bound=Network)
 
@@ -124,7 +124,7 @@ def write_checkpoint(
 
 def reduced_vocabulary() -> dict[bytes, int]:
     """The 256 bytes in GPT-2's order, then `PIECES`: each token with its rank."""
-    gpt2 = Tokenizer.gpt2()
+    gpt2 = TiktokenTokenizer.gpt2()
     tokens = [gpt2.token_bytes(rank) for rank in range(256)] + list(PIECES)
     return {token: rank for rank, token in enumerate(tokens)}
 

@@ -10,6 +10,7 @@ from typing import Literal
 from model.errors import CheckpointError
 from model.files import hub
 from model.files.family import CONFIG_FILE, read_config
+from model.files.vocabulary import read_vocabulary
 from model.files.weights import load_weights
 from model.network.network import Network
 from model.network.sizes import Config
@@ -17,8 +18,7 @@ from model.text.tokenizer import ASSETS, Tokenizer
 
 EMBEDDED = "headlight-mini"
 EMBEDDED_FOLDER = ASSETS / "models" / EMBEDDED
-WEIGHTS_FILE, VOCABULARY_FILE = "model.safetensors", "vocab.tiktoken"
-_GPT2_VOCABULARY = 50257
+WEIGHTS_FILE = "model.safetensors"
 
 Source = Literal["embedded", "folder", "hub"]
 
@@ -32,6 +32,8 @@ class LoadedModel:
     folder: Path
     network: Network
     tokenizer: Tokenizer
+    notes: tuple[str, ...] = ()
+    """Sentences on what was assumed when it was read."""
 
     @property
     def config(self) -> Config:
@@ -89,31 +91,6 @@ def load_folder(folder: Path, *, name: str | None = None, source: Source = "fold
         if others:
             message = _("{folder} has no {file}; {other} is not read: the weights must be in one .safetensors file.")
         raise CheckpointError(message.format(folder=folder.name, file=WEIGHTS_FILE, other=others[:1] and others[0]))
-    tokenizer = _tokenizer(folder, config)
-    if tokenizer.n_vocab > config.d_vocab:
-        raise CheckpointError(
-            _(
-                "{name}: the vocabulary has {n_vocab:,} tokens, but the model has only {d_vocab:,} rows for them "
-                "(vocab_size); the two do not belong together."
-            ).format(name=folder.name, n_vocab=tokenizer.n_vocab, d_vocab=config.d_vocab)
-        )
+    tokenizer, notes = read_vocabulary(folder, config.d_vocab)
     network = load_weights(folder / WEIGHTS_FILE, config)
-    return LoadedModel(name or folder.resolve().name, source, folder, network, tokenizer)
-
-
-def _tokenizer(folder: Path, config: Config) -> Tokenizer:
-    if (folder / VOCABULARY_FILE).is_file():
-        return Tokenizer.from_tiktoken_file(folder / VOCABULARY_FILE)
-    vocab, merges = folder / "vocab.json", folder / "merges.txt"
-    if vocab.is_file() and merges.is_file():
-        return Tokenizer.from_hugging_face_files(vocab, merges)
-    if config.d_vocab == _GPT2_VOCABULARY:
-        return Tokenizer.gpt2()
-    raise CheckpointError(
-        _(
-            "{name} has {d_vocab:,} tokens and no file that lists them: expected {vocabulary_file}, or vocab.json and "
-            "merges.txt. (Only for {gpt2_vocabulary:,} tokens is GPT-2's own vocabulary assumed.)"
-        ).format(
-            name=folder.name, d_vocab=config.d_vocab, vocabulary_file=VOCABULARY_FILE, gpt2_vocabulary=_GPT2_VOCABULARY
-        )
-    )
+    return LoadedModel(name or folder.resolve().name, source, folder, network, tokenizer, notes)

@@ -1,7 +1,7 @@
-"""Text to tokens and back, with GPT-2's byte-level BPE (Radford et al. 2019, section 2.2) through tiktoken.
+"""Text to tokens and back: what every tokenizer tells, and GPT-2's byte-level BPE through tiktoken.
 
-A vocabulary comes from one of three places, all read the same way into a `tiktoken.Encoding`: tiktoken's own `gpt2`, a
-`vocab.tiktoken` file beside the weights, or Hugging Face's `vocab.json` + `merges.txt`.
+tiktoken reads GPT-2's own vocabulary (Radford et al. 2019, section 2.2) and `vocab.tiktoken` files. What Hugging Face's
+`tokenizers` reads is in `hugging_face.py`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import json
 import os
 import threading
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from gettext import gettext as _
 from pathlib import Path
-from typing import Any
 
 import tiktoken
 from tiktoken_ext.openai_public import r50k_pat_str
@@ -31,7 +30,6 @@ _GPT2_FILES = {
     "6d1cbeee0f20b3d9449abfede4726ed8212e3aee": "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5",
     "6c7ea1a7e38e3a7f062df639a5b80947f075ffe6": "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
 }
-_MOST_TOKENS = 10_000_000  # more than any vocabulary has
 _environment = threading.Lock()
 
 
@@ -44,22 +42,89 @@ class Token:
     label: str
 
 
-class Tokenizer:
-    """Encodes text into ids and tells what each id stands for. Immutable; safe to share between threads."""
+class Tokenizer(ABC):
+    """Encodes text into ids and tells what each id stands for. Immutable; safe to share between threads.
+
+    `n_vocab` is the number of ids it names. `start_id` can stand in front of a text, and does so where the model was
+    trained with it (`starts`). A model ends its text with one of `end_ids`. `normalises` says what is changed in a text
+    before it is cut; where it is empty, the tokens' bytes are the text's.
+    """
+
+    normalises = ""
+
+    def __init__(
+        self, n_vocab: int, *, start_id: int | None, starts: bool, end_ids: frozenset[int], has_special: bool
+    ) -> None:
+        self.n_vocab, self.start_id, self.starts, self.end_ids = n_vocab, start_id, starts, end_ids
+        self.has_special = has_special
+        self._token = lru_cache(maxsize=100_000)(self._make_token)
+
+    @property
+    def start_label(self) -> str:
+        """The start token's own name, such as `<|endoftext|>`; empty where there is none."""
+        return "" if self.start_id is None else self.token(self.start_id).label
+
+    def encode(self, text: str, *, start_token: bool = False, special: bool = False) -> tuple[int, ...]:
+        """The ids of `text`, with the start token in front when asked for.
+
+        Everything typed is text: a typed `<|endoftext|>` becomes ordinary tokens, unless `special` tokens are to be
+        read. Lone surrogates become U+FFFD.
+
+        Raises:
+            TokenizerError: a start token is asked for and the vocabulary has none.
+        """
+        ids = self._encode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), special)
+        if not start_token:
+            return ids
+        if self.start_id is None:
+            raise TokenizerError(_("This vocabulary has no start token; switch the start token off."))
+        return (self.start_id, *ids)
+
+    def decode(self, ids: tuple[int, ...] | list[int]) -> str:
+        """The text of `ids`; bytes that are no whole character become U+FFFD."""
+        return b"".join(self._token(token_id).bytes for token_id in ids).decode("utf-8", "replace")
+
+    def token(self, token_id: int) -> Token:
+        """What an id stands for. One that the vocabulary does not name (a checkpoint's padding) has no bytes."""
+        return self._token(token_id)
+
+    def tokens(self, ids: tuple[int, ...]) -> tuple[Token, ...]:
+        """`token` for each of `ids`."""
+        return tuple(self._token(token_id) for token_id in ids)
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The exact bytes of an id."""
+        return self._token(token_id).bytes
+
+    @abstractmethod
+    def _encode(self, text: str, special: bool) -> tuple[int, ...]:
+        """The ids of a text without lone surrogates."""
+
+    @abstractmethod
+    def _spelling(self, token_id: int) -> tuple[bytes, str] | None:
+        """Bytes and label of an id; None for one that is not named."""
+
+    def _make_token(self, token_id: int) -> Token:
+        return Token(token_id, *(self._spelling(token_id) or (b"", f"⟨{token_id}⟩")))
+
+
+class TiktokenTokenizer(Tokenizer):
+    """A vocabulary whose ids are its merge ranks, with GPT-2's rule for cutting words and its start token."""
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self._encoding = encoding
-        self.n_vocab: int = encoding.n_vocab
-        self.start_id: int | None = encoding._special_tokens.get(START_TOKEN)
-        self._token = lru_cache(maxsize=100_000)(self._make_token)
+        start_id = encoding._special_tokens[START_TOKEN]
+        super().__init__(
+            encoding.n_vocab, start_id=start_id, starts=False, end_ids=frozenset((start_id,)), has_special=True
+        )
 
     @classmethod
-    def gpt2(cls) -> Tokenizer:
+    def gpt2(cls) -> TiktokenTokenizer:
         """GPT-2's own vocabulary, from the files in `assets/`: nothing is downloaded."""
         return cls(_gpt2_encoding())
 
     @classmethod
-    def from_tiktoken_file(cls, path: Path | str) -> Tokenizer:
+    def from_file(cls, path: Path | str) -> TiktokenTokenizer:
         """Read a `.tiktoken` file: a token in base64 and its rank on each line; the start token gets the next id.
 
         Raises:
@@ -78,88 +143,22 @@ class Tokenizer:
                     "in base64, a space and its rank."
                 ).format(name=path.name, error=error)
             ) from error
-        return cls(_encoding(path.name, ranks, {START_TOKEN: len(ranks)}))
+        return cls(_encoding(path.name, ranks))
 
-    @classmethod
-    def from_hugging_face_files(cls, vocab: Path, merges: Path) -> Tokenizer:
-        """Read `vocab.json` and `merges.txt` of a GPT-2 checkpoint.
+    def _encode(self, text: str, special: bool) -> tuple[int, ...]:
+        return tuple(
+            self._encoding.encode(text, allowed_special="all") if special else self._encoding.encode_ordinary(text)
+        )
 
-        Raises:
-            TokenizerError: not byte-level BPE, or a vocabulary whose ids do not follow its merges.
-        """
-        to_byte = _unicode_to_byte()
-        try:
-            ids: dict[str, Any] = json.loads(vocab.read_text("utf-8"))
-            lines = merges.read_text("utf-8").splitlines()
-            pairs = [line.split() for line in lines if line and not line.startswith("#version")]
-            ordered = [bytes([to_byte[c]]) for c in _byte_order()]
-            ordered += [bytes(to_byte[c] for c in left + right) for left, right in pairs]
-            ranks = {token: rank for rank, token in enumerate(ordered)}
-            to_char = {byte: char for char, byte in to_byte.items()}
-            mergeable = {"".join(to_char[b] for b in token): rank for token, rank in ranks.items()}
-            agree = all(ids.get(text) == rank for text, rank in mergeable.items())
-        except (OSError, ValueError, KeyError, AttributeError, RecursionError) as error:
-            raise TokenizerError(
-                _("{vocab} and {merges} cannot be read as GPT-2's byte-level vocabulary ({error!r}).").format(
-                    vocab=vocab.name, merges=merges.name, error=error
-                )
-            ) from error
-        if not agree:
-            raise TokenizerError(
-                _(
-                    "The ids in {vocab} do not follow the order of {merges}; only vocabularies built like "
-                    "GPT-2's (256 bytes, then one token per merge) can be read."
-                ).format(vocab=vocab.name, merges=merges.name)
-            )
-        return cls(_encoding(vocab.name, ranks, {text: ids[text] for text in ids.keys() - mergeable.keys()}))
-
-    def encode(self, text: str, *, start_token: bool = False) -> tuple[int, ...]:
-        """The ids of `text`, with the start token in front when asked for.
-
-        Everything typed is text: a typed `<|endoftext|>` becomes ordinary tokens. Lone surrogates become U+FFFD, as in
-        tiktoken; any other text is reproduced exactly by `decode`.
-
-        Raises:
-            TokenizerError: a start token is asked for and the vocabulary has none.
-        """
-        ids = tuple(self._encoding.encode_ordinary(text))
-        if not start_token:
-            return ids
-        if self.start_id is None:
-            raise TokenizerError(
-                _("This vocabulary has no start token {start_token}; switch the start token off.").format(
-                    start_token=START_TOKEN
-                )
-            )
-        return (self.start_id, *ids)
-
-    def decode(self, ids: tuple[int, ...] | list[int]) -> str:
-        """The text of `ids`; bytes that are no whole character become U+FFFD."""
-        return b"".join(self._token(token_id).bytes for token_id in ids).decode("utf-8", "replace")
-
-    def token(self, token_id: int) -> Token:
-        """What an id stands for. One beyond the vocabulary (padding rows of a checkpoint) has no bytes."""
-        return self._token(token_id)
-
-    def tokens(self, ids: tuple[int, ...]) -> tuple[Token, ...]:
-        """`token` for each of `ids`."""
-        return tuple(self._token(token_id) for token_id in ids)
-
-    def token_bytes(self, token_id: int) -> bytes:
-        """The exact bytes of an id."""
-        return self._token(token_id).bytes
-
-    def _make_token(self, token_id: int) -> Token:
+    def _spelling(self, token_id: int) -> tuple[bytes, str] | None:
         try:
             token = self._encoding.decode_single_token_bytes(token_id)
         except (KeyError, OverflowError):
-            return Token(token_id, b"", f"⟨{token_id}⟩")
-        if token_id in self._encoding._special_tokens.values():
-            return Token(token_id, token, token.decode("utf-8"))
-        return Token(token_id, token, token_label(token))
+            return None
+        return token, token_label(token)
 
 
-def _encoding(name: str, ranks: dict[bytes, int], special: dict[str, Any]) -> tiktoken.Encoding:
+def _encoding(name: str, ranks: dict[bytes, int]) -> tiktoken.Encoding:
     missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if missing:
         raise TokenizerError(
@@ -171,16 +170,7 @@ def _encoding(name: str, ranks: dict[bytes, int], special: dict[str, Any]) -> ti
         raise TokenizerError(
             _("The ranks in {name} are not 0 to {last}, each once.").format(name=name, last=len(ranks) - 1)
         )
-    for text, token_id in special.items():
-        if type(token_id) is not int or not len(ranks) <= token_id < _MOST_TOKENS:
-            raise TokenizerError(
-                _(
-                    "{name} gives {text!r} the id {token_id!r}; the merges use {n:,} ids, so only whole numbers "
-                    "from {n} on are free."
-                ).format(name=name, text=text, token_id=token_id, n=len(ranks))
-            )
-    if len(set(special.values())) < len(special):
-        raise TokenizerError(_("{name} gives two of the tokens after the merges the same id.").format(name=name))
+    special = {START_TOKEN: len(ranks)}
     return tiktoken.Encoding(name, pat_str=r50k_pat_str, mergeable_ranks=ranks, special_tokens=special)
 
 
@@ -212,17 +202,3 @@ def _complete(folder: Path) -> bool:
         return all(hashlib.sha256((folder / f).read_bytes()).hexdigest() == sha for f, sha in _GPT2_FILES.items())
     except OSError:
         return False
-
-
-def _byte_order() -> str:
-    """The 256 characters that stand for single bytes in `vocab.json`, in the order of their ids."""
-    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    return "".join(chr(b) for b in printable) + "".join(chr(256 + n) for n in range(256 - len(printable)))
-
-
-def _unicode_to_byte() -> dict[str, int]:
-    """Which byte each of those characters stands for (the published code's `bytes_to_unicode`, turned round)."""
-    order = _byte_order()
-    printable = [ord(c) for c in order if ord(c) < 256]
-    others = [b for b in range(256) if b not in set(printable)]
-    return dict(zip(order, printable + others, strict=True))

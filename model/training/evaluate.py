@@ -75,7 +75,7 @@ def completion(model: LoadedModel, prompt: str, generator: torch.Generator) -> s
     for _ in range(COMPLETION_TOKENS):
         logits = model.network.logits(model.network(torch.tensor(ids))[-1])
         drawn = int(torch.multinomial((logits / TEMPERATURE).softmax(-1), 1, generator=generator))
-        if drawn == model.tokenizer.start_id:
+        if drawn in model.tokenizer.end_ids:
             break
         ids.append(drawn)
     return model.tokenizer.decode(ids)

@@ -18,8 +18,9 @@ import torch
 from safetensors.torch import save_file
 
 from model.errors import CheckpointError, HeadlightError
-from model.files.checkpoint import EMBEDDED_FOLDER, VOCABULARY_FILE, WEIGHTS_FILE
+from model.files.checkpoint import EMBEDDED_FOLDER, WEIGHTS_FILE
 from model.files.family import CONFIG_FILE
+from model.files.vocabulary import TIKTOKEN_FILE
 from model.training.batches import describe_data
 from model.training.checkpoints import NAME, Progress, load_checkpoint
 from model.training.settings import DEFAULT, Settings, load_settings
@@ -45,7 +46,7 @@ def export(settings: Settings, folder: Path, checkpoint: Path | None = None, not
     config = {**settings.model.to_hugging_face(), "bos_token_id": settings.start_id, "eos_token_id": settings.start_id,
               "torch_dtype": "float16"}  # fmt: skip
     _write_json(folder / CONFIG_FILE, config)
-    shutil.copyfile(settings.run / VOCABULARY_FILE, folder / VOCABULARY_FILE)
+    shutil.copyfile(settings.run / TIKTOKEN_FILE, folder / TIKTOKEN_FILE)
     _write_json(folder / TRAINING_FILE, {**_training(settings, saved.progress), "note": note})
     partial = folder / f"{WEIGHTS_FILE}.partial"  # readers map the file: replace it, never write into it
     save_file(weights, partial, metadata={"format": "pt"})

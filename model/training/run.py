@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from model.errors import CheckpointError
-from model.files.checkpoint import VOCABULARY_FILE
+from model.files.vocabulary import TIKTOKEN_FILE
 from model.network.config import GPT2Config
 from model.network.gpt2 import GPT2
 from model.training import measures
@@ -100,7 +100,7 @@ class Run:
         Raises:
             TrainingDataError: the data were prepared again with another vocabulary since the run began.
         """
-        theirs, ours = self.settings.data / VOCABULARY_FILE, self.settings.run / VOCABULARY_FILE
+        theirs, ours = self.settings.data / TIKTOKEN_FILE, self.settings.run / TIKTOKEN_FILE
         if not theirs.exists():  # the first stage needs no data
             return
         if not ours.exists():

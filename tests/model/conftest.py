@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from model.network.gpt2 import GPT2
-from model.text.tokenizer import Tokenizer
+from model.text.tokenizer import TiktokenTokenizer
 from model.trace.trace import Trace, run_trace
 from tests.models import random_network
 
@@ -37,6 +37,6 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def gpt2() -> Tokenizer:
+def gpt2() -> TiktokenTokenizer:
     """GPT-2's own vocabulary."""
-    return Tokenizer.gpt2()
+    return TiktokenTokenizer.gpt2()

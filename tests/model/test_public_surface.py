@@ -38,7 +38,7 @@ def test_what_the_readme_says_of_each_name_is_there():
         "Token": gpt2.tokenizer.token(ids[0]),
     }
     for name, owner in owners.items():
-        assert type(owner) is getattr(model, name)
+        assert isinstance(owner, getattr(model, name))
         said = re.search(rf"^\| `{name}[`(].*?\| (.*) \|$", text, re.MULTILINE)
         assert said, name
         for attribute in re.findall(r"`(?:network\.)?([a-z]\w*)[`(]", said[1]):

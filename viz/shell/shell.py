@@ -19,7 +19,7 @@ from viz.state.address import write_url
 from viz.state.examples import EXAMPLES
 from viz.state.focus import MAX_CHARACTERS, Focus, Head, head_name
 from viz.state.kept import bound
-from viz.state.models import model_names
+from viz.state.models import model_names, remarks_on
 from viz.state.notices import take_notices
 from viz.state.session import get_focus, set_focus, show_example, type_text
 from viz.state.settings import Sizes, close_settings, open_settings
@@ -147,16 +147,32 @@ def _chooser_row(focus: Focus, view: View | None) -> None:
             by_head = bound("first_head", head, lambda chosen: set_focus(get_focus().with_head(head=chosen)))
             _one_of(_("Layer"), config.n_layers, by_layer)
             _one_of(_("Head"), config.n_heads, by_head)
-        st.toggle(
-            _("Start token"),
-            disabled=view is not None and view.model.tokenizer.start_id is None,
-            help=_(
-                "Put GPT-2's start token in front. Many heads rest on the first token when they have nothing to do."
-            ),
-            **bound("start_box", focus.start_token, lambda on: set_focus(get_focus().with_start_token(on))),
-        )
+        _text_switches(focus, view)
         if view is not None:
             take_away(view)
+
+
+def _text_switches(focus: Focus, view: View | None) -> None:
+    """Whether the start token stands in front and, where the text has special tokens, whether they are read as such."""
+    tokenizer = None if view is None else view.model.tokenizer
+    name = as_text(tokenizer.start_label) if tokenizer else ""
+    on = view.start_token if view else bool(focus.start_token)
+    st.toggle(
+        name or _("Start token"),
+        disabled=tokenizer is not None and tokenizer.start_id is None,
+        help=_(
+            "Put the model’s start token in front. Many heads rest on the first token when they have nothing to do."
+        ),
+        **bound("start_box", on, lambda wanted: set_focus(get_focus().with_start_token(wanted))),
+    )
+    if tokenizer is None or not tokenizer.has_special:
+        return
+    if focus.special or tokenizer.encode(focus.text, special=True) != tokenizer.encode(focus.text):
+        st.toggle(
+            _("Read special tokens in the text"),
+            help=_("Read names of the model’s own signs, such as those for a text’s start and end, as these signs."),
+            **bound("special_box", focus.special, lambda on: set_focus(get_focus().with_special(on))),
+        )
 
 
 def _one_of(label: str, n: int, to_layer_or_head: dict[str, Any]) -> None:
@@ -182,8 +198,12 @@ def _examples() -> None:
 
 
 def _about(view: View) -> None:
-    """What the example on show is there for, and what the embedded model is."""
+    """What the example on show is there for, and what the embedded model is; of others, that there is more to know."""
     if view.model.source != "embedded":
+        if remarks_on(view.model):
+            with st.container(key="about"):
+                label = _("How {model} was read", model=as_text(view.model.name))
+                st.page_link(PAGES["models"].entry, label=label, icon=":material/info:", width="content")
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="about"):
         for example in EXAMPLES:

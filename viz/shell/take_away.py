@@ -93,7 +93,9 @@ def command(view: View, parts: list[str]) -> str:
     words = [".venv/bin/python", "-m", "model", "trace", "-" if long else view.focus.text, "--model", view.model.name]
     words += [f"--no-{part}" for part in USUAL_PARTS if part not in parts]
     words += [f"--{part}" for part in PARTS if part in parts and part not in USUAL_PARTS]
-    words += ["--start-token"] if view.start_token else []
+    if view.start_token != view.model.tokenizer.starts:
+        words += ["--start-token" if view.start_token else "--no-start-token"]
+    words += ["--special"] if view.focus.special else []
     words += ["--out", "trace.safetensors"]
     return shlex.join(words) + (" < text.txt" if long else "")
 

@@ -33,8 +33,8 @@ _NO_HEAD_BESIDE = (
     N_("There is no third head {head} in this model; {shown} is shown."),
     N_("There is no fourth head {head} in this model; {shown} is shown."),
 )
-_SWITCHES = {"start": "start_token", "words": "by_word", "hide": "without_first"}
-"""The parameters that are 1 or 0, and the fields that they stand for."""
+_SWITCHES = {"special": "special", "words": "by_word", "hide": "without_first"}
+"""The parameters that are 1 where they are not left out, and the fields that they stand for."""
 
 
 def head_name(head: Head) -> str:
@@ -52,9 +52,10 @@ def clean_text(text: str) -> str:
 class Focus:
     """Model, text, head, chosen query token, the heads beside it, the text beside the first, and how patterns are read.
 
-    `compare` holds one to three heads, or means over a layer's heads (`MEAN`). `second` is the text to compare with;
-    None stands for the first text itself. `by_word` groups tokens to words where a page can, and `without_first` leaves
-    out the first token's weights.
+    `compare` holds one to three heads, or means over a layer's heads (`MEAN`). The start token stands in front where
+    `start_token` says so or, where that is None, where the model was trained with it; with `special`, special tokens in
+    the text are read as such. `second` is the text to compare with; None stands for the first text itself. `by_word`
+    groups tokens to words where a page can, and `without_first` leaves out the first token's weights.
     """
 
     model: str
@@ -62,7 +63,8 @@ class Focus:
     head: Head = (0, 0)
     query: int = 0
     compare: tuple[Head, ...] = ((0, 1),)
-    start_token: bool = False
+    start_token: bool | None = None
+    special: bool = False
     second: str | None = None
     by_word: bool = False
     without_first: bool = False
@@ -108,6 +110,10 @@ class Focus:
         """The same view with or without the start token in front."""
         return replace(self, start_token=on)
 
+    def with_special(self, on: bool) -> Focus:
+        """The same view, special tokens in the text read as such or as text."""
+        return replace(self, special=on)
+
     def with_model(self, model: str) -> Focus:
         """The same view of another model; `clamped` brings head and query into its range."""
         return replace(self, model=model)
@@ -137,6 +143,8 @@ class Focus:
         }
         if self.query != LAST:
             params["query"] = str(self.query + 1)
+        if self.start_token is not None:
+            params["start"] = str(int(self.start_token))
         params |= {name: "1" for name, field in _SWITCHES.items() if getattr(self, field)}
         room = _MAX_LINK
         for prefix, text in (("text", self.text), ("second", self.second)):
@@ -161,7 +169,7 @@ class Focus:
             notices.append(_("The link's {name} is not a whole number; another one is shown instead.", name=name))
             return otherwise
 
-        def switch(name: str, otherwise: bool) -> bool:
+        def switch(name: str, otherwise: bool | None) -> bool | None:
             raw = params.get(name)
             if raw in ("0", "1"):
                 return raw == "1"
@@ -188,10 +196,11 @@ class Focus:
             head=head,
             query=query,
             compare=compare,
-            start_token=switch("start", default.start_token and not carries_text),
+            start_token=switch("start", None if carries_text else default.start_token),
+            special=bool(switch("special", default.special)),
             second=None if second is None else clean_text(second),
-            by_word=switch("words", default.by_word),
-            without_first=switch("hide", default.without_first),
+            by_word=bool(switch("words", default.by_word)),
+            without_first=bool(switch("hide", default.without_first)),
         )
         return focus, notices
 

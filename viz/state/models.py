@@ -19,6 +19,11 @@ def model_names() -> list[str]:
     return names if chosen in names else [chosen, *names]
 
 
+def remarks_on(model: LoadedModel) -> tuple[str, ...]:
+    """What a person should know of how the model and its texts are read."""
+    return (*model.notes, *filter(None, [model.tokenizer.normalises]))
+
+
 def current_model() -> LoadedModel:
     """The focus's model, or, where it cannot be shown, the one shown before, with a notice.
 

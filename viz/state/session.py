@@ -32,7 +32,7 @@ def show_example(example: Example) -> None:
     """Look at an example's sentence, head and token with the model, and read in the way, that is chosen now."""
     focus = get_focus()
     reading = {"by_word": focus.by_word, "without_first": focus.without_first}
-    set_focus(_focus_on(example, focus.model).with_reading(**reading))
+    set_focus(_focus_on(example, focus.model).with_reading(**reading).with_special(focus.special))
     put_in_box()  # also if only the box, not the focus, showed another text
 
 
@@ -68,5 +68,5 @@ def _focus_on(example: Example, model: str) -> Focus:
         head=example.head,
         query=example.query,
         compare=example.compare,
-        start_token=example.start_token,
+        start_token=example.start_token or None,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from model.changes.interventions import Changes
 from model.errors import TextError
 from model.files.checkpoint import LoadedModel
-from model.text.tokenizer import Token
+from model.text.tokenizer import Token, Tokenizer
 from model.trace.trace import Trace
 from viz.state.changes import fit_changes
 from viz.state.focus import Focus
@@ -63,7 +63,11 @@ class View:
     @property
     def start_token(self) -> bool:
         """Whether the first token is the start token."""
-        return self.focus.start_token and self.model.tokenizer.start_id is not None
+        return _has_start(self.focus, self.model.tokenizer)
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """The ids of `text`, read as the view's own is."""
+        return _encoded(self.focus, self.model.tokenizer, text)
 
     @property
     def revision(self) -> str:
@@ -79,8 +83,7 @@ def load_view() -> View:
     """
     model, before = current_model(), last_shown()
     focus, config, tokenizer = get_focus(), model.config, model.tokenizer
-    start = focus.start_token and tokenizer.start_id is not None
-    ids = tokenizer.encode(focus.text, start_token=start)
+    ids, start = _encoded(focus, tokenizer, focus.text), _has_start(focus, tokenizer)
     kept = ids[: config.n_ctx]
     all_tokens = tuple(token.bytes for token in tokenizer.tokens(ids))
     if before is not None:
@@ -115,6 +118,15 @@ def changed_trace(view: View, changes: Changes) -> Trace:
         HeadlightError: the model cannot make it, or too many sessions wait for the model.
     """
     return traces().get(view.model.network, view.ids, changes, caller=caller()) if changes else view.trace
+
+
+def _has_start(focus: Focus, tokenizer: Tokenizer) -> bool:
+    wanted = tokenizer.starts if focus.start_token is None else focus.start_token
+    return wanted and tokenizer.start_id is not None
+
+
+def _encoded(focus: Focus, tokenizer: Tokenizer, text: str) -> tuple[int, ...]:
+    return tokenizer.encode(text, start_token=_has_start(focus, tokenizer), special=focus.special)
 
 
 def _trace(model: LoadedModel, ids: tuple[int, ...]) -> Trace:

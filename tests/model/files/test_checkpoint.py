@@ -179,9 +179,7 @@ def test_without_a_file_a_model_of_gpt2s_size_has_gpt2s_vocabulary(tmp_path):
 
 def test_an_unknown_vocabulary_without_a_file(tmp_path, network):
     folder = write_checkpoint(tmp_path / "mine", network, vocabulary=False)
-    with pytest.raises(
-        CheckpointError, match=rf"mine has {N_REDUCED} tokens.*expected vocab\.tiktoken, or vocab\.json"
-    ):
+    with pytest.raises(CheckpointError, match=rf"mine has {N_REDUCED} tokens.*expected tokenizer\.json, vocab\.json"):
         load_folder(folder)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from pathlib import Path
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from model.errors import TokenizerError
 from model.text import tokenizer as module
-from model.text.tokenizer import ASSETS, Token, Tokenizer
+from model.text.tokenizer import ASSETS, TiktokenTokenizer, Token
 from tests.models import PIECES, reduced_vocabulary, write_vocabulary
 
 MERGES, VOCAB = "6d1cbeee0f20b3d9449abfede4726ed8212e3aee", "6c7ea1a7e38e3a7f062df639a5b80947f075ffe6"
@@ -38,9 +37,9 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def reduced(tmp_path_factory) -> Tokenizer:
+def reduced(tmp_path_factory) -> TiktokenTokenizer:
     """The 256 bytes and a few merges."""
-    return Tokenizer.from_tiktoken_file(write_vocabulary(tmp_path_factory.mktemp("reduced") / "vocab.tiktoken"))
+    return TiktokenTokenizer.from_file(write_vocabulary(tmp_path_factory.mktemp("reduced") / "vocab.tiktoken"))
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +91,13 @@ def test_texts_come_back_as_they_were(gpt2, reduced, text):
 
 @given(ANY_TEXT)
 def test_any_text_comes_back_as_it_was(text):
-    gpt2 = Tokenizer.gpt2()
+    gpt2 = TiktokenTokenizer.gpt2()
     assert gpt2.decode(gpt2.encode(text)) == text
 
 
 @given(st.binary(max_size=40).map(lambda raw: raw.decode("utf-16", "surrogatepass") if len(raw) % 2 == 0 else ""))
 def test_texts_with_lone_surrogates_never_fail(text):
-    gpt2 = Tokenizer.gpt2()
+    gpt2 = TiktokenTokenizer.gpt2()
     assert gpt2.decode(gpt2.encode(text)) == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -168,7 +167,7 @@ def cache_reads(monkeypatch):
 
 def test_without_a_cache_of_the_users_the_projects_files_are_read(fresh, cache_reads):
     before = _contents(ASSETS / "tiktoken")
-    assert Tokenizer.gpt2().encode("Hello") == (15496,)
+    assert TiktokenTokenizer.gpt2().encode("Hello") == (15496,)
     assert cache_reads == [str(ASSETS / "tiktoken")]
     assert "TIKTOKEN_CACHE_DIR" not in os.environ
     assert _contents(ASSETS / "tiktoken") == before
@@ -180,7 +179,7 @@ def test_a_whole_cache_of_the_users_is_used(fresh, cache_reads, tmp_path):
     (tmp_path / "other").write_text("the user's")
     before = _contents(tmp_path)
     fresh.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    assert Tokenizer.gpt2().encode("Hello") == (15496,)
+    assert TiktokenTokenizer.gpt2().encode("Hello") == (15496,)
     assert cache_reads == [str(tmp_path)]
     assert os.environ["TIKTOKEN_CACHE_DIR"] == str(tmp_path)
     assert _contents(tmp_path) == before
@@ -200,7 +199,7 @@ def test_a_damaged_cache_of_the_users_is_left_alone(fresh, cache_reads, tmp_path
     before = _contents(folder) if folder.exists() else None
     wanted = "" if damage == "no name" else str(folder)
     fresh.setenv("TIKTOKEN_CACHE_DIR", wanted)
-    assert Tokenizer.gpt2().encode("Hello") == (15496,)
+    assert TiktokenTokenizer.gpt2().encode("Hello") == (15496,)
     assert cache_reads == [str(ASSETS / "tiktoken")]
     assert os.environ["TIKTOKEN_CACHE_DIR"] == wanted
     assert (_contents(folder) if folder.exists() else None) == before
@@ -211,7 +210,7 @@ def test_damaged_files_of_the_project_are_named_not_deleted(fresh, tmp_path):
     (tmp_path / "tiktoken" / MERGES).write_text("nothing")
     fresh.setattr(module, "ASSETS", tmp_path)
     with pytest.raises(TokenizerError, match=r"assets/tiktoken are missing or damaged"):
-        Tokenizer.gpt2()
+        TiktokenTokenizer.gpt2()
     assert (tmp_path / "tiktoken" / MERGES).read_text() == "nothing"
 
 
@@ -230,7 +229,7 @@ def test_a_reduced_vocabulary(reduced):
 def test_a_closed_part_of_gpt2s_vocabulary_splits_its_words_the_same(gpt2, tmp_path):
     """The first 5,000 tokens are such a part: whatever a token is merged from has a lower rank."""
     ranks = {gpt2.token_bytes(rank): rank for rank in range(5_000)}
-    small = Tokenizer.from_tiktoken_file(write_vocabulary(tmp_path / "v.tiktoken", ranks))
+    small = TiktokenTokenizer.from_file(write_vocabulary(tmp_path / "v.tiktoken", ranks))
     text = "The first of these was the other and that one would not have been what they said"
     assert max(gpt2.encode(text)) < 5_000
     assert small.encode(text) == gpt2.encode(text)
@@ -257,12 +256,12 @@ def test_a_broken_tiktoken_file(tmp_path, content, message):
     path = tmp_path / "broken.tiktoken"
     path.write_bytes(content)
     with pytest.raises(TokenizerError, match=message):
-        Tokenizer.from_tiktoken_file(path)
+        TiktokenTokenizer.from_file(path)
 
 
 def test_a_tiktoken_file_that_is_not_there(tmp_path):
     with pytest.raises(TokenizerError, match=r"none\.tiktoken cannot be read"):
-        Tokenizer.from_tiktoken_file(tmp_path / "none.tiktoken")
+        TiktokenTokenizer.from_file(tmp_path / "none.tiktoken")
 
 
 @pytest.mark.parametrize(
@@ -276,77 +275,11 @@ def test_a_tiktoken_file_that_is_not_there(tmp_path):
 )
 def test_a_tiktoken_file_whose_ranks_are_wrong(tmp_path, ranks, message):
     with pytest.raises(TokenizerError, match=message):
-        Tokenizer.from_tiktoken_file(write_vocabulary(tmp_path / "v.tiktoken", ranks))
-
-
-# --- vocab.json and merges.txt -------------------------------------------------------------------------------------
-
-
-def test_gpt2s_published_files_give_gpt2s_ids(gpt2, published):
-    read = Tokenizer.from_hugging_face_files(published / "vocab.json", published / "merges.txt")
-    assert (read.n_vocab, read.start_id) == (50257, 50256)
-    for text in TEXTS:
-        assert read.encode(text) == gpt2.encode(text)
-    assert all(read.token(n) == gpt2.token(n) for n in range(0, 50257, 7))
-
-
-def _write_published(folder: Path, vocab: object, merges: str = "#version: 0.2\n") -> Tokenizer:
-    (folder / "vocab.json").write_text(vocab if isinstance(vocab, str) else json.dumps(vocab))
-    (folder / "merges.txt").write_text(merges)
-    return Tokenizer.from_hugging_face_files(folder / "vocab.json", folder / "merges.txt")
-
-
-@pytest.fixture
-def byte_ids(published) -> dict[str, int]:
-    """The 256 single bytes as vocab.json names them."""
-    ids = json.loads((published / "vocab.json").read_text("utf-8"))
-    return {text: number for text, number in ids.items() if number < 256}
-
-
-def test_a_small_published_vocabulary(tmp_path, byte_ids):
-    small = _write_published(tmp_path, {**byte_ids, "th": 256, "the": 257, "<pad>": 258}, "#version: 0.2\nt h\nth e\n")
-    assert small.encode("the") == (257,)
-    assert small.token(258) == Token(258, b"<pad>", "<pad>")
-    assert small.start_id is None
-    with pytest.raises(TokenizerError, match=r"no start token <\|endoftext\|>"):
-        small.encode("the", start_token=True)
-
-
-@pytest.mark.parametrize("start", [256, 300])
-def test_the_start_token_may_stand_anywhere_after_the_merges(tmp_path, byte_ids, start):
-    small = _write_published(tmp_path, {**byte_ids, "<|endoftext|>": start})
-    assert small.encode("a", start_token=True) == (start, byte_ids["a"])
-    assert small.n_vocab == start + 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "merges", "message"),
-    [
-        ({"th": 257}, "t h\n", r"ids in vocab\.json do not follow the order of merges\.txt"),
-        ({}, "t h\n", r"ids in vocab\.json do not follow"),
-        ({"a": 300}, "", r"ids in vocab\.json do not follow"),
-        ({"<pad>": "last"}, "", r"vocab\.json gives '<pad>' the id 'last'"),
-        ({"<pad>": -1}, "", r"vocab\.json gives '<pad>' the id -1"),
-        ({"<pad>": 3}, "", r"vocab\.json gives '<pad>' the id 3"),
-        ({"<pad>": 10**12}, "", r"vocab\.json gives '<pad>' the id 1000000000000"),
-        ({"<pad>": 256, "<mask>": 256}, "", r"vocab\.json gives two of the tokens after the merges the same id"),
-        ({"th": 256}, "t h x\n", r"vocab\.json and merges\.txt cannot be read"),
-        ({"th": 256}, "t\u3042 h\n", r"vocab\.json and merges\.txt cannot be read"),
-    ],
-)
-def test_a_published_vocabulary_that_is_wrong(tmp_path, byte_ids, changes, merges, message):
-    with pytest.raises(TokenizerError, match=message):
-        _write_published(tmp_path, {**byte_ids, **changes}, merges)
-
-
-@pytest.mark.parametrize("vocab", ["", "{", "[1, 2]", "7", "[" * 100_000])
-def test_a_vocab_json_that_is_no_vocabulary(tmp_path, vocab):
-    with pytest.raises(TokenizerError, match=r"vocab\.json and merges\.txt cannot be read as GPT-2's"):
-        _write_published(tmp_path, vocab)
+        TiktokenTokenizer.from_file(write_vocabulary(tmp_path / "v.tiktoken", ranks))
 
 
 def test_the_reduced_vocabulary_of_the_tests_is_closed():
-    """Each piece is two earlier tokens joined, as `from_tiktoken_file` expects of a BPE vocabulary."""
+    """Each piece is two earlier tokens joined, as `from_file` expects of a BPE vocabulary."""
     ranks = reduced_vocabulary()
     for piece in PIECES:
         splits = [(piece[:cut], piece[cut:]) for cut in range(1, len(piece))]

@@ -17,7 +17,8 @@ from model.network.gpt2 import GPT2
 from model.text.tokenizer import Tokenizer
 from model.trace.file import AXES, PARTS, TraceFileError, contents_of, megabytes, read_trace, save_trace, write_trace
 from model.trace.trace import Trace, run_trace
-from tests.models import write_checkpoint
+from tests.models import make_config, random_network, write_checkpoint
+from tests.vocabularies import like_llama3, write_tokenizer
 
 KEPT = ("resid_pre", "q", "k", "v", "z", "resid_mid", "resid_post")
 PER_HEAD = ("attn_scores", "pattern", "result")
@@ -189,6 +190,25 @@ def test_of_a_text_too_long_the_first_tokens_are_traced_and_that_is_said(
     arrays, metadata = read_trace(tmp_path / "t")
     assert metadata["ids"] == list(ids[:32])
     np.testing.assert_array_equal(arrays["z"], run_trace(model.network, ids[:32]).z)
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ([], ["<|begin_of_text|>", "the", "<", "|"]),
+        (["--no-start-token"], ["the", "<", "|"]),
+        (["--no-start-token", "--special"], ["the", "<|eot_id|>"]),
+    ],
+)
+def test_the_start_token_is_the_models_own_choice_and_special_tokens_are_read_when_asked_for(
+    tmp_path: Path, options: list[str], shown: list[str]
+) -> None:
+    tokenizer = like_llama3()
+    network = random_network(make_config(d_vocab=tokenizer.get_vocab_size()))
+    folder = write_tokenizer(write_checkpoint(tmp_path / "llama", network, vocabulary=False), tokenizer)
+    out = tmp_path / "t"
+    assert main(["trace", "the<|eot_id|>", "--model", str(folder), "--out", str(out), *options]) == 0
+    assert read_trace(out)[1]["tokens"][: len(shown)] == shown
 
 
 def test_help_names_the_tensors(capsys: pytest.CaptureFixture[str]) -> None:

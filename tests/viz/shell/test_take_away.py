@@ -14,9 +14,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.__main__ import main
-from model.files.checkpoint import EMBEDDED, load_model
+from model.files.checkpoint import EMBEDDED, load_folder, load_model
 from model.trace.file import read_trace
 from model.trace.trace import run_trace
+from tests.models import make_config, random_network, write_checkpoint
+from tests.vocabularies import like_llama3, write_tokenizer
 from viz.shell import charts, take_away
 from viz.state.focus import Focus
 from viz.state.view import View
@@ -129,3 +131,15 @@ def test_the_command_quotes_what_was_typed_and_tells_no_path(tmp_path: Path) -> 
     assert words[4] == "it's $HOME; `x`"
     assert str(tmp_path) not in words  # where a folder lies is nobody's business
     assert said(view("a " * 400, start_token=True), []).endswith("--start-token --out trace.safetensors < text.txt")
+    special = replace(view("a"), focus=view("a").focus.with_special(True))
+    assert said(special, []).endswith("--special --out trace.safetensors")
+
+
+def test_the_command_names_the_start_token_where_the_model_would_choose_otherwise(tmp_path: Path) -> None:
+    tokenizer = like_llama3()
+    network = random_network(make_config(d_vocab=tokenizer.get_vocab_size()))
+    model = load_folder(write_tokenizer(write_checkpoint(tmp_path, network, vocabulary=False), tokenizer))
+    for wanted, words in ((None, ""), (True, ""), (False, "--no-start-token ")):
+        view = View(Focus(model.name, "a", start_token=wanted), model, (0,), (), 1)
+        assert take_away.command(view, ["patterns", "mlp", "logits"]).endswith(f"{words}--out trace.safetensors")
+        assert ("start-token" in take_away.command(view, [])) == bool(words)

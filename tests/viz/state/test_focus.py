@@ -25,7 +25,8 @@ FOCUSES = st.builds(
     head=HEADS,
     query=st.integers(0, 10_000),
     compare=st.lists(HEADS | st.tuples(st.integers(0, 99), st.just(MEAN)), min_size=1, max_size=3).map(tuple),
-    start_token=st.booleans(),
+    start_token=st.none() | st.booleans(),
+    special=st.booleans(),
     second=st.none() | st.text(max_size=200).map(clean_text),
     by_word=st.booleans(),
     without_first=st.booleans(),
@@ -48,7 +49,7 @@ def test_a_link_reopens_the_same_view(focus):
     assert Focus.from_params(focus.to_params(), DEFAULT) == (focus, [])
 
 
-@given(st.text(min_size=1_001, max_size=3_000).map(clean_text), st.booleans())
+@given(st.text(min_size=1_001, max_size=3_000).map(clean_text), st.none() | st.booleans())
 def test_a_link_with_a_long_text_too(text, start_token):
     focus = dataclasses.replace(DEFAULT, text=text, start_token=start_token)
     params = focus.to_params()
@@ -66,7 +67,9 @@ def test_how_a_link_is_written():
         "start": "1",
         "text": "A robot must obey.",
     }
-    assert "start" not in DEFAULT.with_start_token(False).to_params()
+    assert DEFAULT.with_start_token(False).to_params() == DEFAULT.to_params() | {"start": "0"}
+    assert "start" not in dataclasses.replace(DEFAULT, start_token=None).to_params()  # as the model wants it
+    assert DEFAULT.with_special(True).to_params() == DEFAULT.to_params() | {"special": "1"}
     read = DEFAULT.with_reading(by_word=True).with_reading(without_first=True)
     assert read.to_params() == DEFAULT.to_params() | {"words": "1", "hide": "1"}
     assert read.with_reading(by_word=False, without_first=False) == DEFAULT
@@ -111,7 +114,7 @@ def test_an_empty_link_is_the_default():
 def test_a_link_with_nothing_but_a_text():
     """The default's token and start token belong to the default's text."""
     for params in ({"text": "Hello"}, {"textz": _packed(b"Hello")}):
-        assert _read(**params) == (dataclasses.replace(DEFAULT, text="Hello", query=LAST, start_token=False), [])
+        assert _read(**params) == (dataclasses.replace(DEFAULT, text="Hello", query=LAST, start_token=None), [])
 
 
 def test_a_link_with_an_empty_text():
@@ -141,7 +144,10 @@ def test_a_number_that_is_none(name, raw):
 
 
 @pytest.mark.parametrize("raw", ["yes", "", "2", "1\n", "true", "<script>"])
-@pytest.mark.parametrize(("name", "field"), [("start", "start_token"), ("words", "by_word"), ("hide", "without_first")])
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [("start", "start_token"), ("special", "special"), ("words", "by_word"), ("hide", "without_first")],
+)
 @pytest.mark.parametrize("on", [False, True])
 def test_a_switch_that_is_neither_on_nor_off(name, field, raw, on):
     default = dataclasses.replace(DEFAULT, **{field: on})

@@ -53,7 +53,7 @@ def written_text(view: View) -> None:
 
 def writing_controls(view: View) -> None:
     """The buttons that write, stop, clear and take over."""
-    writing, full = get_writing(view), is_full(view)
+    writing, full, tokenizer = get_writing(view), is_full(view), view.model.tokenizer
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="writing"):
         if writing.left > 1:  # a single token is there at once
             st.button(_("Stop"), key="gen_stop", on_click=stop, args=(view,), type="primary", icon=":material/stop:")
@@ -82,5 +82,5 @@ def writing_controls(view: View) -> None:
                 n_ctx=view.model.config.n_ctx,
             )
         )
-    elif writing.ids and writing.ids[-1] == view.model.tokenizer.start_id:
+    elif writing.ids and writing.ids[-1] in tokenizer.end_ids:
         st.info(_("The model ended the text here. Write again to start a new one."))

@@ -107,7 +107,7 @@ def write_some(view: View, sampling: Sampling) -> None:
     with at_the_model() as turn:
         for token in written(trace, lambda logits, position: choose(logits, sampling, position).id):
             new.append(token)
-            left = 0 if token == view.model.tokenizer.start_id else left - 1
+            left = 0 if token in view.model.tokenizer.end_ids else left - 1
             if left == 0 or time.monotonic() > end:
                 break
             turns().give_way(turn)
@@ -118,31 +118,43 @@ def write_some(view: View, sampling: Sampling) -> None:
 
 
 def take_over(view: View) -> None:
-    """Make the text, up to where the model ended it, the sentence of all pages; a notice says if its tokens differ."""
-    tokenizer, focus, written_ids = view.model.tokenizer, get_focus(), get_writing(view).ids
-    if tokenizer.start_id in written_ids:  # as text, the end of a text would be read as `<`, `|`, `end`, ...
-        end = written_ids.index(tokenizer.start_id)
-        if beyond := len(written_ids) - end - 1:
-            notify(
-                ngettext(
-                    "The model ended its text and began another one: its {n} token is left out of the sentence.",
-                    "The model ended its text and began another one: its {n} tokens are left out of the sentence.",
-                    beyond,
-                )
+    """Make the text, up to where the model ended it, the sentence of all pages; a notice says if its tokens differ.
+
+    Tokens that stand for no text cannot be in a sentence: with one of them, what was written stays where it is.
+    """
+    tokenizer, focus, new = view.model.tokenizer, get_focus(), get_writing(view).ids
+    n_new = next((n for n, token in enumerate(new) if token in tokenizer.end_ids), len(new))
+    beyond, new = len(new) - n_new - 1, new[:n_new]
+    if nameless := sum(not tokenizer.token_bytes(token) for token in new):
+        notify(
+            ngettext(
+                "{n} of the {n_new:,} tokens that the model wrote stands for no text: the model has more rows than its "
+                "vocabulary has tokens. A sentence cannot hold it, so the sentence stays as it is.",
+                "{n} of the {n_new:,} tokens that the model wrote stand for no text: the model has more rows than its "
+                "vocabulary has tokens. A sentence cannot hold them, so the sentence stays as it is.",
+                nameless,
+                n_new=n_new,
             )
-        written_ids = written_ids[:end]
-    ids = view.ids + written_ids
-    position = min(get_position(view), len(ids) - 1)
-    start = ids[0] == tokenizer.start_id and focus.start_token
-    taken = focus.with_text(tokenizer.decode(ids[1:] if start else ids)).with_query(position)
-    n_again = tokenizer.encode(taken.text, start_token=start)
-    if n_again != ids:
+        )
+        return
+    if beyond > 0:
+        notify(
+            ngettext(
+                "The model ended its text and began another one: its {n} token is left out of the sentence.",
+                "The model ended its text and began another one: its {n} tokens are left out of the sentence.",
+                beyond,
+            )
+        )
+    ids = view.ids + new
+    taken = focus.with_text(focus.text + tokenizer.decode(new)).with_query(min(get_position(view), len(ids) - 1))
+    again = view.encode(taken.text)
+    if again != ids:
         notify(
             _(
                 "The model wrote {n:,} tokens in pieces that its vocabulary would not cut a text into; "
                 "read as text, they are {n_again:,} tokens.",
-                n=len(ids),
-                n_again=len(n_again),
+                n=n_new,
+                n_again=len(again) - len(view.ids),
             )
         )
     set_focus(taken)

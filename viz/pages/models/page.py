@@ -14,7 +14,7 @@ from viz.shell.say import heading, say
 from viz.shell.shell import model_chooser, show_notices
 from viz.state.address import write_url
 from viz.state.kept import Kept
-from viz.state.models import current_model
+from viz.state.models import current_model, remarks_on
 from viz.state.session import get_focus, set_focus
 from viz.state.shared import library
 from viz.text.catalogue import _
@@ -39,6 +39,8 @@ def show_sizes(model: LoadedModel) -> None:
         _("Parameters"): model.n_parameters,
     }
     st.table({name: f"{value:,}" for name, value in rows.items()}, border="horizontal")
+    for remark in remarks_on(model):
+        st.info(as_text(remark))
 
 
 def about_the_embedded_model(model: LoadedModel) -> None:

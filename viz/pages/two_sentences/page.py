@@ -36,7 +36,7 @@ CHOICE = Kept[int]("second_choice")
 def second_view(view: View, text: str) -> View | None:
     """The view of the second text with the same model and head, or None (and why) if there is nothing to show."""
     tokenizer = view.model.tokenizer
-    ids = tokenizer.encode(text, start_token=view.start_token)
+    ids = view.encode(text)
     shown = ids[: view.model.config.n_ctx]
     if not shown:
         st.info(_("The second text has no token; type at least one character, or copy the first text."))

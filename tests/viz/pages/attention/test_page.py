@@ -20,6 +20,7 @@ from model.trace.trace import Trace, run_trace
 from tests.models import make_config, random_network, write_checkpoint
 from tests.viz.decode import array, charts, component, panel_values, strip_data
 from viz.components.strip_words import strip_words
+from viz.text.markdown import as_text
 
 OpenApp = Callable[..., AppTest]
 TEXT = "a robot must obey"  # with the reduced vocabulary: a| robot| |m|u|s|t| o|b|e|y
@@ -178,7 +179,7 @@ def test_other_heads_are_not_said_to_rest(open_sink: OpenApp) -> None:
 def test_one_token_alone(open_app: OpenApp) -> None:
     app = open_app(model="tiny", text="a", layer="0", head="1")
     assert not app.exception
-    assert toggles(app).keys() == {"Start token"}
+    assert toggles(app).keys() == {as_text("<|endoftext|>")}
     assert html_of(app).count("<dd>–<small></small></dd>") == 8  # all on the text but prefix matching, which is 0
 
 

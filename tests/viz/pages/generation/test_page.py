@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from model.files.checkpoint import EMBEDDED, LoadedModel, load_model
 from model.logits.generation import written
 from model.logits.sampling import Sampling, choose, shortlist
 from model.trace.trace import Trace, run_trace
+from tests.models import N_REDUCED, make_config, random_network, write_checkpoint
 from tests.viz.decode import array, charts, strip_data
 from tests.viz.navigation import go_to
 from viz.figures.blocks import strongest
@@ -171,14 +173,41 @@ def test_a_link_shows_what_was_written_and_keeps_it_on_all_pages(open_app: OpenA
     assert "written" not in tampered.query_params
 
 
-def test_pieces_that_read_differently_are_told(open_app: OpenApp) -> None:
-    app = open_page(open_app, model="tiny")
+def taken_over(app: AppTest, model: LoadedModel, ids: tuple[int, ...]) -> AppTest:
+    """The page after "Use as the sentence" where the model has written `ids`."""
+    app.session_state["writing"] = Writing(f"{model.name}:{hash(model.tokenizer.encode(TEXT))}", ids)
+    return press(fine(app.run()), "gen_take")
+
+
+def warnings(app: AppTest) -> str:
+    return " ".join(warning.value for warning in app.warning).replace("\\", "")
+
+
+def test_pieces_that_read_differently_are_told_and_counted_without_the_sentence(open_app: OpenApp) -> None:
     model = tiny()
     half = model.tokenizer.encode("\u00e9")[:1]  # the first byte of a character of two
-    app.session_state["writing"] = Writing(f"tiny:{hash(model.tokenizer.encode(TEXT))}", half)
-    fine(app.run())
-    press(app, "gen_take")
-    assert any("read as text, they are" in warning.value for warning in app.warning)
+    told = warnings(taken_over(open_page(open_app, model="tiny"), model, half))
+    assert "The model wrote 1 tokens in pieces" in told
+    assert "read as text, they are 3 tokens." in told  # U+FFFD is three bytes
+
+
+def test_written_tokens_without_text_are_not_lost(open_app: OpenApp, tmp_path: Path) -> None:
+    """Rows beyond the vocabulary, as padding or a resized model has them."""
+    write_checkpoint(tmp_path / "padded", random_network(make_config(d_vocab=N_REDUCED + 9)))
+    model = load_model(str(tmp_path / "padded"))
+    ids = (*model.tokenizer.encode("ab"), N_REDUCED + 3, N_REDUCED + 4)
+    app = taken_over(open_page(open_app, model="padded"), model, ids)
+    assert "2 of the 4 tokens that the model wrote stand for no text" in warnings(app)
+    assert app.query_params["text"] == TEXT
+    assert written_ids(app) == ids
+
+
+def test_what_stands_behind_the_end_of_the_text_is_left_out_and_counted(open_app: OpenApp) -> None:
+    model = tiny()
+    (end,) = model.tokenizer.end_ids
+    app = taken_over(open_page(open_app, model="tiny"), model, (97, end, 98, 99))
+    assert "its 2 tokens are left out of the sentence" in warnings(app)
+    assert app.query_params["text"] == TEXT + model.tokenizer.decode([97])
 
 
 def test_another_sentence_or_model_starts_afresh(open_app: OpenApp) -> None:
