@@ -99,10 +99,10 @@ def read_vocabulary(metadata: Mapping[str, Any], file: str) -> GGUFVocabulary:
         ) from error
     sentencepiece = kind == "llama"
     start_id = told.id_of("bos", 1 if sentencepiece else None)
-    ends = {told.id_of("eos", 2 if sentencepiece else None), told.id_of("eot"), told.id_of("eom")}
-    ends |= {tokenizer.token_to_id(text) for text in _ENDS}
+    ends = [told.id_of("eos", 2 if sentencepiece else None), told.id_of("eot"), told.id_of("eom")]
+    ends += map(tokenizer.token_to_id, _ENDS)
     starts = told.get("add_bos_token", bool, sentencepiece or told.rule().starts)
-    return GGUFVocabulary(tokenizer, start_id, frozenset(ends - {None}), starts and start_id is not None)
+    return GGUFVocabulary(tokenizer, start_id, frozenset(end for end in ends if end is not None), starts and start_id is not None)
 
 
 class _Told:
