@@ -16,6 +16,8 @@ from model.errors import CheckpointError
 PLAIN = frozenset({"F32", "F16", "BF16"})
 """The names of those that are no quantisations."""
 
+_ROWS = 1024
+
 
 @dataclass(frozen=True)
 class Format:
@@ -45,7 +47,8 @@ class Format:
         from gguf import GGMLQuantizationType
         from gguf.quants import dequantize
 
-        rows = np.frombuffer(data, np.uint8).reshape(*shape[:-1], -1)
+        # Blocks know nothing of rows; in few long rows they are undone up to twice as fast.
+        rows = np.frombuffer(data, np.uint8).reshape(math.gcd(len(data) // self.block_bytes, _ROWS), -1)
         with np.errstate(all="ignore"):
             numbers = dequantize(rows, GGMLQuantizationType(self.kind))
         return torch.from_numpy(numbers).reshape(shape)
