@@ -21,6 +21,7 @@ from torch import Tensor
 from model.errors import CheckpointError, ConfigError
 from model.files.gguf_header import cut, read_header
 from model.files.gguf_quantisation import PLAIN, Format, format_of
+from model.files.tensors import Tensors
 from model.network.rotary import Rotary
 
 SUFFIX = ".gguf"
@@ -59,7 +60,7 @@ _TENSOR = re.compile(r"(?:(?P<blk>blk)\.(?P<layer>\d+)\.)?(?P<part>\w+)\.(?P<kin
 _STRETCH = "rope_freqs.weight"
 
 
-class GGUFTensors:
+class GGUFTensors(Tensors):
     """The tensors of one file under their names, and in the layout, of Hugging Face's checkpoints.
 
     Each is read, and turned into fp32, when it is asked for; nothing of the file stays mapped or is kept.
@@ -104,6 +105,9 @@ class GGUFTensors:
         """The name of the file, for messages."""
         return self.path.name
 
+    def stored_as(self, name: str) -> str:
+        return self._names[name]
+
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape that `read(name)` has."""
         shape = self._stored[self._names[name]].shape
@@ -132,6 +136,22 @@ class GGUFTensors:
             weights[self._formats[name].name] += math.prod(stored.shape)
         most = max(weights, key=weights.__getitem__, default="")
         return "" if most in PLAIN else most
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What somebody who looks at the model must know of the file."""
+        if not self.quantisation:
+            return ()
+        return (_("The weights are {format}: approximations of the original.").format(format=self.quantisation),)
+
+    def check_all_used(self, used: Collection[str]) -> None:
+        """Raise unless the network has a place for every tensor: without one it would compute something else.
+
+        Raises:
+            CheckpointError: it has none for one that is not in `used`.
+        """
+        for name in self._names.keys() - used:
+            raise self._no_place(self._names[name])
 
     def config(self) -> dict[str, Any]:
         """What the metadata say, as a `config.json`.
@@ -178,13 +198,16 @@ class GGUFTensors:
         parts = _TENSOR.fullmatch(name)
         known = _NAMES[str(self.architecture)]
         if parts is None or parts["part"] not in known:
-            raise CheckpointError(
-                _("{file} has a tensor {tensor} that the network of a {kind} model has no place for.").format(
-                    file=self.path.name, tensor=name, kind=self.architecture
-                )
-            )
+            raise self._no_place(name)
         layer = f"{known['blk']}.{parts['layer']}." if parts["blk"] else ""
         return f"{layer}{known[parts['part']]}.{parts['kind']}"
+
+    def _no_place(self, name: str) -> CheckpointError:
+        return CheckpointError(
+            _("{file} has a tensor {tensor} that this {kind} model has no place for.").format(
+                file=self.path.name, tensor=name, kind=self.architecture
+            )
+        )
 
     def _is_transposed(self, name: str) -> bool:
         """GPT-2's published projections are (in, out); GGUF has (out, in)."""

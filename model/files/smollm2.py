@@ -11,6 +11,8 @@ from gettext import gettext as _
 from importlib.util import find_spec
 from pathlib import Path
 
+from model.errors import CheckpointError
+
 NAME = "SmolLM2-135M-Instruct"
 COMMAND = "make smollm2"
 MEGABYTES = 93
@@ -26,17 +28,32 @@ def smollm2_file() -> Path | None:
     return next((path for place in places or () if (path := Path(place) / _FILE).is_file()), None)
 
 
+def installed_file() -> Path:
+    """The model's file.
+
+    Raises:
+        CheckpointError: the package is not installed.
+    """
+    if (file := smollm2_file()) is None:
+        raise CheckpointError(_not_installed())
+    return file
+
+
 def wrong() -> str | None:
     """What is wrong with the installed file, in a sentence; None if it is the published one."""
     file = smollm2_file()
     if file is None:
-        return _("{name} is not installed; run: {command}").format(name=NAME, command=COMMAND)
+        return _not_installed()
     with file.open("rb") as stream:
         if hashlib.file_digest(stream, "sha256").hexdigest() != _SHA256:
             return _("{file} is not the published file; remove it and run again: {command}").format(
                 file=file.name, command=COMMAND
             )
     return None
+
+
+def _not_installed() -> str:
+    return _("{name} is not installed; run: {command}").format(name=NAME, command=COMMAND)
 
 
 if __name__ == "__main__":

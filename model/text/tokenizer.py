@@ -87,7 +87,7 @@ class Tokenizer:
         Raises:
             TokenizerError: not byte-level BPE, or a vocabulary whose ids do not follow its merges.
         """
-        to_byte = _unicode_to_byte()
+        to_byte = byte_of_character()
         try:
             ids: dict[str, Any] = json.loads(vocab.read_text("utf-8"))
             lines = merges.read_text("utf-8").splitlines()
@@ -220,7 +220,8 @@ def _byte_order() -> str:
     return "".join(chr(b) for b in printable) + "".join(chr(256 + n) for n in range(256 - len(printable)))
 
 
-def _unicode_to_byte() -> dict[str, int]:
+@cache
+def byte_of_character() -> dict[str, int]:
     """Which byte each of those characters stands for (the published code's `bytes_to_unicode`, turned round)."""
     order = _byte_order()
     printable = [ord(c) for c in order if ord(c) < 256]

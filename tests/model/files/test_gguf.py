@@ -7,15 +7,16 @@ import struct
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFReader
 from gguf.quants import dequantize, quantize
-from torch import nn
 
 from model.errors import CheckpointError, ConfigError, HeadlightError
+from model.files.checkpoint import load_model
 from model.files.family import family_of
 from model.files.gguf_file import GGUFTensors
 from model.files.gguf_header import read_header
@@ -23,11 +24,18 @@ from model.files.gguf_quantisation import formats
 from model.network.network import Network
 from model.network.rotary import Rotary, rotate
 from tests.gguf_files import write_gguf
-from tests.models import LLAMAS, hugging_face_model, make_config, random_llama, random_network
+from tests.models import LLAMAS, N_REDUCED, hugging_face_model, make_config, random_llama, random_network
+from tests.vocabularies import byte_level
 
 IDS = torch.tensor([3, 260, 7, 3, 260, 9])
 LLAMA_3 = Rotary(500_000.0, "llama3", 8.0, 1.0, 4.0, 8192)
+VOCABULARY = byte_level(n=N_REDUCED)
 NETWORKS = ["gpt2", "untied gpt2", *LLAMAS]
+
+
+def write(path: Path, network: Network, **changes: Any) -> Path:
+    """Write `network` with a vocabulary."""
+    return write_gguf(path, network, vocabulary=VOCABULARY, **changes)
 
 
 def make(name: str) -> Network:
@@ -44,19 +52,13 @@ def make(name: str) -> Network:
 
 def load(path: Path) -> Network:
     """The network in the file."""
-    tensors = GGUFTensors(path)
-    config = tensors.config()
-    family = family_of(config["model_type"])
-    network = family.network(family.read_config(config))
-    state = {name: nn.Parameter(tensors.read(family.published(name))) for name, _ in network.named_parameters()}
-    network.load_state_dict(state, assign=True)
-    return network.eval().requires_grad_(False)
+    return load_model(path).network
 
 
 @pytest.fixture
 def file(tmp_path) -> Path:
     """A sound file, to be broken."""
-    return write_gguf(tmp_path / "mine.gguf", make("llama"))
+    return write(tmp_path / "mine.gguf", make("llama"))
 
 
 # --- what is read --------------------------------------------------------------------------------------------------
@@ -66,7 +68,7 @@ def file(tmp_path) -> Path:
 @pytest.mark.parametrize("kind", [GGMLQuantizationType.F32, GGMLQuantizationType.F16])
 def test_equal_to_transformers(tmp_path, name, kind):
     network = make(name)
-    loaded = load(write_gguf(tmp_path / "mine.gguf", network, kind=kind))
+    loaded = load(write(tmp_path / "mine.gguf", network, kind=kind))
     assert loaded.config == network.config
     for parameter, ours in loaded.state_dict().items():
         assert torch.equal(ours, network.state_dict()[parameter]), parameter
@@ -78,7 +80,7 @@ def test_equal_to_transformers(tmp_path, name, kind):
 
 def test_shapes_are_those_that_are_read(tmp_path):
     for name in ("gpt2", "llama", "qwen3"):
-        tensors = GGUFTensors(write_gguf(tmp_path / f"{name}.gguf", make(name)))
+        tensors = GGUFTensors(write(tmp_path / f"{name}.gguf", make(name)))
         assert tensors.names
         assert {tensors.source(tensor) for tensor in tensors.names} == {f"{name}.gguf"}
         for tensor in tensors.names:
@@ -88,7 +90,7 @@ def test_shapes_are_those_that_are_read(tmp_path):
 def test_queries_turn_as_llama_cpp_turns_them(tmp_path):
     """llama.cpp turns numbers 2i and 2i + 1 of a head together; our layout must give the same scores."""
     network = make("llama")
-    path = write_gguf(tmp_path / "mine.gguf", network)
+    path = write(tmp_path / "mine.gguf", network)
     raw = {tensor.name: torch.from_numpy(tensor.data.copy()) for tensor in GGUFReader(path).tensors}
     x = torch.randn(5, 48, generator=torch.Generator().manual_seed(1))
     angles = network.config.positions.angles(torch.arange(5), 8)  # (pos, pair)
@@ -128,7 +130,7 @@ def blocks(kind: GGMLQuantizationType) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("kind", [GGMLQuantizationType(kind) for kind in formats()], ids=lambda kind: kind.name)
 def test_every_quantisation_that_the_package_can_undo(tmp_path, kind):
     data, numbers = blocks(kind)
-    path = write_gguf(tmp_path / "mine.gguf", make("llama"), raw={"blk.0.ffn_up.weight": (data, kind)})
+    path = write(tmp_path / "mine.gguf", make("llama"), raw={"blk.0.ffn_up.weight": (data, kind)})
     read = GGUFTensors(path).read("model.layers.0.mlp.up_proj.weight")
     assert read.dtype == torch.float32
     assert np.isfinite(numbers).all()
@@ -145,7 +147,7 @@ def test_all_quantisations_of_the_package_are_known():
 @pytest.mark.parametrize("kind", [GGMLQuantizationType.Q8_0, GGMLQuantizationType.F16, GGMLQuantizationType.F32])
 def test_which_quantisation_it_is(tmp_path, kind):
     network = random_network(make_config(n_heads=4, d_model=32, d_mlp=64))
-    tensors = GGUFTensors(write_gguf(tmp_path / "mine.gguf", network, kind=kind))
+    tensors = GGUFTensors(write(tmp_path / "mine.gguf", network, kind=kind))
     assert tensors.quantisation == ("Q8_0" if kind == GGMLQuantizationType.Q8_0 else "")
     exact = network.state_dict()["h.0.mlp.c_fc.weight"]
     read = tensors.read("h.0.mlp.c_fc.weight")
@@ -167,7 +169,7 @@ def test_nothing_of_the_file_stays_mapped(file):
 def test_llama_3s_stretched_positions_are_found_from_the_factors(tmp_path, factor):
     positions = replace(LLAMA_3, factor=factor)
     network = random_llama(positions=positions, d_head=16)
-    assert load(write_gguf(tmp_path / "mine.gguf", network)).config.positions == positions
+    assert load(write(tmp_path / "mine.gguf", network)).config.positions == positions
 
 
 # --- what is refused -----------------------------------------------------------------------------------------------
@@ -200,7 +202,7 @@ def test_what_is_no_gguf_file_is_named(tmp_path, start, message):
 
 
 def test_a_file_cut_anywhere_is_a_named_error(tmp_path):
-    whole = write_gguf(tmp_path / "whole.gguf", make("qwen3"), vocabulary={"tokens": ["a", "b"]}).read_bytes()
+    whole = write(tmp_path / "whole.gguf", make("qwen3")).read_bytes()
     path = tmp_path / "mine.gguf"
     for length in [*range(0, 2000, 13), *range(2000, len(whole) - 200, 997), len(whole) - 129]:
         path.write_bytes(whole[:length])
@@ -248,14 +250,14 @@ def test_a_file_that_is_cut_between_header_and_tensor_is_named(file):
     ],
 )
 def test_what_the_network_does_not_do_is_refused(tmp_path, changes, error, message):
-    path = write_gguf(tmp_path / "mine.gguf", make("llama"), **changes)
+    path = write(tmp_path / "mine.gguf", make("llama"), **changes)
     with pytest.raises(error, match=message):
         load(path)
 
 
 def test_the_same_number_for_every_layer_is_one_number(tmp_path):
     network = make("llama")
-    loaded = load(write_gguf(tmp_path / "mine.gguf", network, _attention__head_count_kv=[2, 2]))
+    loaded = load(write(tmp_path / "mine.gguf", network, _attention__head_count_kv=[2, 2]))
     assert loaded.config == network.config
 
 
@@ -264,13 +266,18 @@ def test_the_same_number_for_every_layer_is_one_number(tmp_path):
     [
         ({"token_embd.weight": None}, CheckpointError, "no tensor token_embd.weight"),
         ({"blk.0.ffn_gate_inp.weight": torch.ones(2, 2)}, CheckpointError, "no place for"),
+        ({"blk.2.attn_q.weight": torch.ones(48, 48)}, CheckpointError, "no place for"),
+        ({"blk.0.attn_q_norm.weight": torch.ones(8)}, CheckpointError, "no place for"),
+        ({"blk.0.ffn_up.weight": None}, CheckpointError, "no tensor model.layers.0.mlp.up_proj.weight"),
+        ({"blk.0.ffn_up.weight": torch.ones(48, 70)}, CheckpointError, r"blk.0.ffn_up.*\(48, 70\).*must be \(70, 48\)"),
+        ({"blk.0.attn_norm.weight": torch.full((48,), torch.nan)}, CheckpointError, "blk.0.attn_norm.*holds nan at"),
         ({"blk.x.attn_q.weight": torch.ones(2, 2)}, CheckpointError, "no place for"),
         ({"rope_freqs.weight": torch.tensor([1.0, 1.0, 2.0, 8.0])}, ConfigError, "not Llama 3's"),
         ({"rope_freqs.weight": torch.ones(3)}, ConfigError, "not Llama 3's"),
     ],
 )
 def test_tensors_that_do_not_fit_are_refused(tmp_path, tensors, error, message):
-    path = write_gguf(tmp_path / "mine.gguf", make("llama"), tensors=tensors)
+    path = write(tmp_path / "mine.gguf", make("llama"), tensors=tensors)
     with pytest.raises(error, match=message):
         load(path)
 

@@ -39,6 +39,8 @@ def show_sizes(model: LoadedModel) -> None:
         _("Parameters"): model.n_parameters,
     }
     st.table({name: f"{value:,}" for name, value in rows.items()}, border="horizontal")
+    for note in model.notes:
+        st.info(as_text(note))
 
 
 def about_the_embedded_model(model: LoadedModel) -> None:
