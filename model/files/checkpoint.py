@@ -12,11 +12,9 @@ from model.errors import CheckpointError
 from model.files import hub, smollm2
 from model.files.family import CONFIG_FILE, family_of, read_config
 from model.files.gguf_file import SUFFIX, GGUFTensors
-from model.files.gguf_tokenizer import read_vocabulary
 from model.files.weights import assemble, load_weights
 from model.network.network import Network
 from model.network.sizes import Config
-from model.text.hugging_face import HuggingFaceTokenizer
 from model.text.tokenizer import ASSETS, Tokenizer
 
 EMBEDDED = "headlight-mini"
@@ -123,6 +121,10 @@ def load_folder(folder: Path, *, name: str | None = None, source: Source = "fold
 
 
 def _load_gguf(file: Path, name: str | None, source: Source) -> LoadedModel:
+    # Imported only here: the embedded model is on the screen sooner without the `tokenizers` library.
+    from model.files.gguf_tokenizer import read_vocabulary
+    from model.text.hugging_face import HuggingFaceTokenizer
+
     tensors = GGUFTensors(file)
     raw = tensors.config()
     family = family_of(raw["model_type"])

@@ -16,6 +16,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from model.errors import TokenizerError
 from model.files.gguf_tokenizer import GGUFVocabulary, read_vocabulary
+from model.text.hugging_face import HuggingFaceTokenizer
 from tests.vocabularies import LINES, byte_level, sentencepiece
 
 TEXTS = st.one_of(
@@ -181,6 +182,26 @@ def test_sentencepiece_without_the_space_in_front():
 def test_start_and_end(vocabulary, changes, start_id, starts, ends):
     found = read(vocabulary, **changes)
     assert (found.start_id, found.starts, found.end_ids) == (start_id, starts, ends)
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "space"), [(byte_level("gpt-2"), ""), (byte_level("llama-bpe"), ""), (sentencepiece(), " ")]
+)
+def test_every_token_knows_its_bytes(vocabulary, space):
+    """Joined, they are the text; SentencePiece puts a space in front."""
+    found = read(vocabulary)
+    ours = HuggingFaceTokenizer(found.tokenizer, start_id=found.start_id, end_ids=found.end_ids, starts=found.starts)
+
+    @given(TEXTS.filter(bool))
+    def joined(text: str) -> None:
+        assert b"".join(token.bytes for token in ours.tokens(ours.encode(text))).decode() == space + text
+
+    joined()
+    special = "<|endoftext|>" if not space else "</s>"
+    assert ours.decode(ours.encode(special)) == space + special
+    assert not set(ours.encode(special)) & {*found.end_ids}
+    assert ours.encode("a", start_token=True) == (found.start_id, *ours.encode("a"))
+    assert ours.token(99_999).bytes == b""
 
 
 def test_control_tokens_are_special_and_a_users_own_are_found_in_texts():
