@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import replace
 from gettext import gettext as _
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ class GGUFTensors(Tensors):
         """
         self.path, header = path, read_header(path)
         self.metadata = header.metadata
-        self.architecture = self.metadata.get("general.architecture")
+        self.architecture = str(self.metadata.get("general.architecture"))
         if self.architecture not in _NAMES:
             raise ConfigError(
                 _("{name} holds a model of the architecture {kind!r}; supported are {kinds}.").format(
@@ -196,7 +197,7 @@ class GGUFTensors(Tensors):
 
     def _published(self, name: str) -> str:
         parts = _TENSOR.fullmatch(name)
-        known = _NAMES[str(self.architecture)]
+        known = _NAMES[self.architecture]
         if parts is None or parts["part"] not in known:
             raise self._no_place(name)
         layer = f"{known['blk']}.{parts['layer']}." if parts["blk"] else ""
@@ -290,13 +291,16 @@ def _rope_scaling(tensors: GGUFTensors, d_head: int) -> dict[str, Any] | None:
     if stretch is None:
         way = tensors.metadata.get(f"{tensors.architecture}.rope.scaling.type", "none")
         return None if way == "none" else {"rope_type": way, "factor": tensors.number("rope.scaling.factor", 1.0)}
-    base, factor = float(tensors.number("rope.freq_base", 10_000.0)), float(stretch[-1])
-    rotary = Rotary(base, "llama3", factor)
-    told = Rotary(base).frequencies(d_head) / rotary.frequencies(d_head)
-    if stretch.shape != told.shape or not torch.allclose(stretch, told, rtol=1e-4):
+    rotary = Rotary(float(tensors.number("rope.freq_base", 10_000.0)), "llama3", float(stretch.flatten()[-1]))
+    if stretch.shape != (d_head / 2,) or not torch.allclose(stretch, _factors(rotary, d_head), rtol=1e-4):
         raise ConfigError(
             _("{name} stretches positions in a way ({tensor}) that is not Llama 3's; it is not supported.").format(
                 name=tensors.path.name, tensor=_STRETCH
             )
         )
     return rotary.to_hugging_face()
+
+
+def _factors(rotary: Rotary, d_head: int) -> Float[Tensor, " pair"]:
+    """By how much `rotary` divides the angle of each pair."""
+    return replace(rotary, way="default").frequencies(d_head) / rotary.frequencies(d_head)
