@@ -292,7 +292,11 @@ def _rope_scaling(tensors: GGUFTensors, d_head: int) -> dict[str, Any] | None:
         way = tensors.metadata.get(f"{tensors.architecture}.rope.scaling.type", "none")
         return None if way == "none" else {"rope_type": way, "factor": tensors.number("rope.scaling.factor", 1.0)}
     rotary = Rotary(float(tensors.number("rope.freq_base", 10_000.0)), "llama3", float(stretch.flatten()[-1]))
-    if stretch.shape != (d_head / 2,) or not torch.allclose(stretch, _factors(rotary, d_head), rtol=1e-4):
+    if (
+        stretch.ndim != 1
+        or 2 * len(stretch) != d_head
+        or not torch.allclose(stretch, _factors(rotary, d_head), rtol=1e-4)
+    ):
         raise ConfigError(
             _("{name} stretches positions in a way ({tensor}) that is not Llama 3's; it is not supported.").format(
                 name=tensors.path.name, tensor=_STRETCH
