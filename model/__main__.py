@@ -57,7 +57,7 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         "--model",
         default=EMBEDDED,
         metavar="M",
-        help="a folder, a hub model that is on this computer (gpt2, ...), or %(default)s, which is the default",
+        help="a folder, a .gguf file, a hub model that is on this computer (gpt2, ...), or %(default)s, the default",
     )
     parser.add_argument("--layers", type=_layers, metavar="L", help="only these layers, such as 0,3-5 (default: all)")
     for part in USUAL_PARTS:

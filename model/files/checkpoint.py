@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from gettext import gettext as _
 from pathlib import Path
 from typing import Literal
 
 from model.errors import CheckpointError
-from model.files import hub
-from model.files.family import CONFIG_FILE, read_config
-from model.files.vocabulary import read_vocabulary
-from model.files.weights import load_weights
+from model.files import hub, smollm2
+from model.files.family import CONFIG_FILE, family_of, read_config
+from model.files.gguf_file import SUFFIX, GGUFTensors
+from model.files.vocabulary import check_fit, read_vocabulary
+from model.files.weights import assemble, load_weights
 from model.network.network import Network
 from model.network.sizes import Config
 from model.text.tokenizer import ASSETS, Tokenizer
@@ -20,12 +22,12 @@ EMBEDDED = "headlight-mini"
 EMBEDDED_FOLDER = ASSETS / "models" / EMBEDDED
 WEIGHTS_FILE = "model.safetensors"
 
-Source = Literal["embedded", "folder", "hub"]
+Source = Literal["embedded", "installed", "folder", "file", "hub"]
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A network and its tokenizer. Shared between threads and never changed."""
+    """A network and its tokenizer. Shared between threads and never changed. `folder` may be a `.gguf` file."""
 
     name: str
     source: Source
@@ -47,7 +49,7 @@ class LoadedModel:
 
 
 def load_model(name_or_path: str | Path = EMBEDDED) -> LoadedModel:
-    """Load the embedded model, a folder with `config.json` + `model.safetensors`, or a hub model such as `gpt2`.
+    """Load the embedded model, a folder in Hugging Face's layout, a `.gguf` file, or a hub model such as `gpt2`.
 
     Nothing is downloaded: a hub model must already be on this computer (see `model.files.hub.download`).
 
@@ -58,15 +60,34 @@ def load_model(name_or_path: str | Path = EMBEDDED) -> LoadedModel:
     """
     if str(name_or_path) == EMBEDDED:
         return load_folder(EMBEDDED_FOLDER, name=EMBEDDED, source="embedded")
-    if (folder := find_folder(name_or_path)) is not None:
-        return load_folder(folder)
-    if isinstance(name_or_path, Path):
-        raise CheckpointError(
-            _("There is no folder {path}; give the folder that holds {config_file}.").format(
-                path=name_or_path, config_file=CONFIG_FILE
-            )
-        )
+    if name_or_path == smollm2.NAME:
+        return load_folder(smollm2.installed_file(), name=smollm2.NAME, source="installed")
+    if isinstance(name_or_path, Path) or find_folder(name_or_path) or is_gguf(Path(name_or_path)):
+        return load_folder(existing_model(name_or_path))
     return load_folder(hub.local_folder(name_or_path), name=name_or_path, source="hub")
+
+
+def existing_model(path: str | Path) -> Path:
+    """The folder or `.gguf` file at `path`; `~` is expanded.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    if (found := find_folder(path)) is not None:
+        return found
+    with suppress(OSError, ValueError, RuntimeError):
+        if is_gguf(file := Path(path).expanduser()) and file.is_file():
+            return file
+    raise CheckpointError(
+        _("There is no folder and no .gguf file {path}; of a folder, give the one that holds {config_file}.").format(
+            path=path, config_file=CONFIG_FILE
+        )
+    )
+
+
+def is_gguf(path: Path) -> bool:
+    """Whether `path` is named like a GGUF file."""
+    return path.suffix == SUFFIX
 
 
 def find_folder(path: str | Path) -> Path | None:
@@ -80,10 +101,12 @@ def find_folder(path: str | Path) -> Path | None:
 
 
 def load_folder(folder: Path, *, name: str | None = None, source: Source = "folder") -> LoadedModel:
-    """Load a folder in Hugging Face's GPT-2 layout; `name` is its name on screen (by default the folder's).
+    """Load a folder in Hugging Face's layout, or a `.gguf` file; `name` is its name on screen (by default its own).
 
     Raises: as `load_model`.
     """
+    if is_gguf(folder):
+        return _load_gguf(folder, name, "file" if source == "folder" else source)
     config = read_config(folder)
     if not (folder / WEIGHTS_FILE).is_file():
         others = [path.name for pattern in ("*.bin", "*.index.json") for path in sorted(folder.glob(pattern))]
@@ -94,3 +117,22 @@ def load_folder(folder: Path, *, name: str | None = None, source: Source = "fold
     tokenizer, notes = read_vocabulary(folder, config.d_vocab)
     network = load_weights(folder / WEIGHTS_FILE, config)
     return LoadedModel(name or folder.resolve().name, source, folder, network, tokenizer, notes)
+
+
+def _load_gguf(file: Path, name: str | None, source: Source) -> LoadedModel:
+    # Imported only here: the embedded model is on the screen sooner without the `tokenizers` library.
+    from model.files.gguf_tokenizer import read_vocabulary as read_gguf_vocabulary
+    from model.text.hugging_face import HuggingFaceTokenizer
+
+    tensors = GGUFTensors(file)
+    raw = tensors.config()
+    family = family_of(raw["model_type"])
+    config = family.read_config(raw)
+    vocabulary = read_gguf_vocabulary(tensors.metadata, file.name)
+    tokenizer = HuggingFaceTokenizer(
+        vocabulary.tokenizer, start_id=vocabulary.start_id, end_ids=vocabulary.end_ids, starts=vocabulary.starts
+    )
+    check_fit(file.name, tokenizer, config.d_vocab)
+    network = assemble(tensors, config)
+    tensors.check_all_used({family.published(name) for name, _weight in network.named_parameters()})
+    return LoadedModel(name or file.stem, source, file, network, tokenizer, tensors.notes)

@@ -11,9 +11,20 @@ from gettext import gettext as _
 from pathlib import Path
 
 from model.errors import CheckpointError
-from model.files import hub
-from model.files.checkpoint import EMBEDDED, EMBEDDED_FOLDER, LoadedModel, Source, find_folder, load_folder, load_model
+from model.files import hub, smollm2
+from model.files.checkpoint import (
+    EMBEDDED,
+    EMBEDDED_FOLDER,
+    LoadedModel,
+    Source,
+    existing_model,
+    find_folder,
+    is_gguf,
+    load_folder,
+    load_model,
+)
 from model.files.family import CONFIG_FILE
+from model.files.gguf_file import SUFFIX
 from model.network import packed
 from model.network.network import Network
 
@@ -48,8 +59,9 @@ class ModelLibrary:
 
     def entries(self) -> list[Entry]:
         """All models that `get` can load now, the embedded one first."""
-        folders = [Entry(name, "folder") for name in self._folders()]
-        return [Entry(EMBEDDED, "embedded"), *folders, *(Entry(name, "hub") for name in hub.local_models())]
+        installed = [Entry(smollm2.NAME, "installed")] if smollm2.smollm2_file() else []
+        folders = [Entry(name, "file" if is_gguf(path) else "folder") for name, path in self._folders().items()]
+        return [Entry(EMBEDDED, "embedded"), *installed, *folders, *(Entry(name, "hub") for name in hub.local_models())]
 
     def get(self, name: str) -> LoadedModel:
         """The model called `name`, loaded if it is not in memory.
@@ -77,18 +89,11 @@ class ModelLibrary:
             return model
 
     def open_folder(self, path: Path | str) -> LoadedModel:
-        """Load the model in the folder `path` and add it under the folder's name, or under the name it already has.
+        """Load the folder or `.gguf` file `path` and add it under its own name, or under the name it already has.
 
         Raises: as `get`.
         """
-        folder = find_folder(path)
-        if folder is None:
-            raise CheckpointError(
-                _("There is no folder {path}; give the folder that holds {config_file}.").format(
-                    path=path, config_file=CONFIG_FILE
-                )
-            )
-        folder = folder.resolve()
+        folder = existing_model(path).resolve()
         if (known := _known_name(folder)) is not None:
             return self.get(known)
         with self._opening:  # one at a time, so that two folders of the same name get different names
@@ -111,8 +116,8 @@ class ModelLibrary:
             if name not in self._opened:
                 _check_inside(folders[name], _parents())
             return load_folder(folders[name], name=name)
-        if name == EMBEDDED:
-            return load_model(EMBEDDED)
+        if name in (EMBEDDED, smollm2.NAME):
+            return load_model(name)
         return load_folder(hub.local_folder(name), name=name, source="hub")
 
     def _keep(self, model: LoadedModel) -> None:
@@ -129,6 +134,8 @@ class ModelLibrary:
                 folder = config.parent.resolve()
                 if folder != EMBEDDED_FOLDER.resolve():
                     found[_free_name(folder, found)] = folder
+            for file in filter(Path.is_file, sorted(parent.glob(f"*{SUFFIX}"))):
+                found[_free_name(file.resolve(), found)] = file.resolve()
         return found
 
 
@@ -150,7 +157,7 @@ def _parents() -> list[Path]:
 def _check_inside(folder: Path, parents: list[Path]) -> None:
     """Raise if a link leads out of the model folders: a name in an address must not open anything outside of them."""
     try:
-        files = list(folder.iterdir())
+        files = [] if is_gguf(folder) else list(folder.iterdir())
     except OSError as error:
         raise CheckpointError(
             _("{folder} cannot be read ({reason}).").format(folder=folder.name, reason=error.strerror)
@@ -179,9 +186,11 @@ def _below(folder: Path, path: Path) -> str:
 
 
 def _known_name(folder: Path) -> str | None:
-    """The name of the model in `folder` if it is the embedded one or in Hugging Face's cache, else None."""
+    """The name of the model in `folder` if it is the embedded one, installed, or in Hugging Face's cache, else None."""
     if folder == EMBEDDED_FOLDER.resolve():
         return EMBEDDED
+    if (file := smollm2.smollm2_file()) and folder == file.resolve():
+        return smollm2.NAME
     return next((name for name in hub.local_models() if hub.local_folder(name).resolve() == folder), None)
 
 
@@ -190,8 +199,9 @@ def _free_name(folder: Path, taken: dict[str, Path]) -> str:
     for name, known in taken.items():
         if known == folder:
             return name
-    name, number = folder.name, 1
-    while name in (EMBEDDED, *hub.SUGGESTED) or name in taken:
+    own = folder.stem if is_gguf(folder) else folder.name
+    name, number = own, 1
+    while name in (EMBEDDED, smollm2.NAME, *hub.SUGGESTED) or name in taken:
         number += 1
-        name = f"{folder.name} ({number})"
+        name = f"{own} ({number})"
     return name

@@ -40,14 +40,23 @@ def read_vocabulary(folder: Path, d_vocab: int) -> tuple[Tokenizer, tuple[str, .
         TokenizerError: a tokenizer file is damaged, or of a kind that is not read.
     """
     tokenizer, notes = _read(folder, d_vocab)
+    check_fit(folder.name, tokenizer, d_vocab)
+    return tokenizer, notes
+
+
+def check_fit(name: str, tokenizer: Tokenizer, d_vocab: int) -> None:
+    """Raise unless the model called `name` has a row for every token.
+
+    Raises:
+        CheckpointError: it has too few.
+    """
     if tokenizer.n_vocab > d_vocab:
         raise CheckpointError(
             _(
                 "{name}: the vocabulary has {n_vocab:,} tokens, but the model has only {d_vocab:,} rows for them "
                 "(vocab_size); the two do not belong together."
-            ).format(name=folder.name, n_vocab=tokenizer.n_vocab, d_vocab=d_vocab)
+            ).format(name=name, n_vocab=tokenizer.n_vocab, d_vocab=d_vocab)
         )
-    return tokenizer, notes
 
 
 def _read(folder: Path, d_vocab: int) -> tuple[Tokenizer, tuple[str, ...]]:

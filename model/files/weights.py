@@ -7,6 +7,7 @@ formats are converted to fp32, since all arithmetic is fp32.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from gettext import gettext as _
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 
 from model.errors import CheckpointError
 from model.files.family import family_of
+from model.files.tensors import Tensors
 from model.network.network import Network
 from model.network.sizes import Config
 
@@ -35,13 +37,9 @@ def load_weights(path: Path, config: Config) -> Network:
         CheckpointError: the file is missing, truncated or not safetensors; a tensor is missing, has another shape or
             number format, or values that are not finite. The message names the tensor, and what was expected and found.
     """
-    family = family_of(config.kind)
-    network = family.network(config)
-    wanted = {name: tuple(parameter.shape) for name, parameter in network.named_parameters()}
     try:
         with safe_open(path, framework="pt") as file:
-            names = {_plain(name): name for name in file.keys() if not _BUFFERS.search(name)}  # noqa: SIM118
-            state = {name: _checked(file, path, family.published(name), names, wanted[name]) for name in wanted}
+            return assemble(_Safetensors(file, path.name), config)
     except (SafetensorError, OSError) as error:
         raise CheckpointError(
             _(
@@ -49,41 +47,79 @@ def load_weights(path: Path, config: Config) -> Network:
                 "again. Other formats (pytorch_model.bin) are not read, since loading them can run foreign code."
             ).format(name=path.name, error=error)
         ) from error
+
+
+def assemble(tensors: Tensors, config: Config) -> Network:
+    """The network of `config` with weights from `tensors`, which have the family's published names.
+
+    Raises:
+        CheckpointError: a tensor is missing, has another shape, or values that are not finite.
+    """
+    family = family_of(config.kind)
+    network = family.network(config)
+    wanted = network.named_parameters()
+    state = {name: _checked(tensors, family.published(name), tuple(weight.shape)) for name, weight in wanted}
     network.load_state_dict(state, assign=True)
     return network.eval().requires_grad_(False)
+
+
+class _Safetensors(Tensors):
+    """The tensors of a `.safetensors` file, without prefixes and buffers."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        self._file, self._name = file, name
+        self._names = {_plain(name): name for name in file.keys() if not _BUFFERS.search(name)}  # noqa: SIM118
+
+    @property
+    def names(self) -> Collection[str]:
+        return self._names.keys()
+
+    def source(self, name: str) -> str:
+        return self._name
+
+    def stored_as(self, name: str) -> str:
+        return self._names[name]
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return tuple(self._file.get_slice(self._names[name]).get_shape())
+
+    def read(self, name: str) -> Tensor:
+        dtype = self._file.get_slice(self._names[name]).get_dtype()
+        if dtype not in _DTYPES:
+            raise CheckpointError(
+                _("{file}: {tensor} holds {dtype} numbers; allowed are {dtypes}.").format(
+                    file=self._name, tensor=self._names[name], dtype=dtype, dtypes=", ".join(sorted(_DTYPES))
+                )
+            )
+        tensor: Tensor = self._file.get_tensor(self._names[name]).to(torch.float32)
+        return tensor
 
 
 def _plain(name: str) -> str:
     return name.removeprefix(_PREFIX)
 
 
-def _checked(file: Any, path: Path, name: str, names: dict[str, str], shape: tuple[int, ...]) -> nn.Parameter:
-    if name not in names:
+def _checked(tensors: Tensors, name: str, shape: tuple[int, ...]) -> nn.Parameter:
+    if name not in tensors.names:
         raise CheckpointError(
             _("{file} has no tensor {tensor}; this config.json asks for it, with the shape {shape}.").format(
-                file=path.name, tensor=name, shape=shape
+                file=tensors.source(name), tensor=name, shape=shape
             )
         )
-    stored = file.get_slice(names[name])
-    if tuple(stored.get_shape()) != shape:
+    file, found, stored_as = tensors.source(name), tensors.shape(name), tensors.stored_as(name)
+    if found != shape:
         raise CheckpointError(
             _("{file}: {tensor} has the shape {found}; by config.json it must be {shape}.").format(
-                file=path.name, tensor=names[name], found=tuple(stored.get_shape()), shape=shape
+                file=file, tensor=stored_as, found=found, shape=shape
             )
         )
-    if stored.get_dtype() not in _DTYPES:
-        raise CheckpointError(
-            _("{file}: {tensor} holds {dtype} numbers; allowed are {dtypes}.").format(
-                file=path.name, tensor=names[name], dtype=stored.get_dtype(), dtypes=", ".join(sorted(_DTYPES))
-            )
-        )
-    tensor: Tensor = file.get_tensor(names[name]).to(torch.float32)
+    tensor = tensors.read(name)
     # A finite sum proves that all numbers are finite; only otherwise is each looked at.
     if not tensor.sum().isfinite() and not (finite := tensor.isfinite()).all():
         where = tuple(int(i) for i in (~finite).nonzero()[0])
         raise CheckpointError(
             _("{file}: {tensor} holds {value} at {place}; it must be finite.").format(
-                file=path.name, tensor=names[name], value=float(tensor[where]), place=where
+                file=file, tensor=stored_as, value=float(tensor[where]), place=where
             )
         )
     return nn.Parameter(tensor, requires_grad=False)

@@ -83,8 +83,8 @@ def _trace_menu(view: View) -> None:
             )
         )
     st.code(command(view, parts), language="sh", wrap_lines=True)
-    if view.model.source == "folder":
-        remark("{model} stands for the path of the model’s folder.", model=as_text(view.model.name))
+    if view.model.source in ("folder", "file"):
+        remark("{model} stands for the path of the model’s folder or file.", model=as_text(view.model.name))
 
 
 def command(view: View, parts: list[str]) -> str:

@@ -6,6 +6,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,20 +14,23 @@ import torch
 from huggingface_hub import constants
 
 from model.errors import CheckpointError, ConfigError
-from model.files import checkpoint, hub
+from model.files import checkpoint, hub, smollm2
 from model.files import library as module
 from model.files.checkpoint import EMBEDDED, EMBEDDED_FOLDER
 from model.files.library import Entry, ModelLibrary
 from model.network import packed
 from model.network.gpt2 import GPT2
 from model.trace.trace import run_trace
-from tests.models import random_network, weights_of, write_checkpoint
+from tests.gguf_files import write_gguf
+from tests.models import N_REDUCED, random_llama, random_network, weights_of, write_checkpoint
+from tests.vocabularies import byte_level
 
 
 @pytest.fixture
 def shelf(tmp_path, monkeypatch):
-    """A folder with three models, which HEADLIGHT_MODELS names; no hub models."""
+    """A folder with three models, which HEADLIGHT_MODELS names; nothing installed, and no hub models."""
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "no cache"))
+    monkeypatch.setattr(smollm2, "smollm2_file", lambda: None)
     for seed, name in enumerate(("a", "b", "c")):
         write_checkpoint(tmp_path / "shelf" / name, random_network(seed=seed))
     (tmp_path / "shelf" / "empty").mkdir()
@@ -138,6 +142,54 @@ def test_a_folder_that_cannot_be_listed_is_a_named_error(shelf, monkeypatch):
     monkeypatch.setattr(Path, "iterdir", denied)
     with pytest.raises(CheckpointError, match=r"a cannot be read \(Permission denied\)"):
         ModelLibrary().get("a")
+
+
+# --- .gguf files ----------------------------------------------------------------------------------------------------
+
+
+def write_file(path: Path, **changes: Any) -> Path:
+    """A Llama as a `.gguf` file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_gguf(path, random_llama(), vocabulary=byte_level(n=N_REDUCED), **changes)
+
+
+def test_the_files_of_a_folder_are_models(shelf):
+    write_file(shelf / "b.gguf")
+    write_file(shelf / "small.Q8_0.gguf")
+    (shelf / "loop.gguf").symlink_to(shelf / "loop.gguf")
+    models = ModelLibrary()
+    files = [Entry("b (2)", "file"), Entry("small.Q8_0", "file")]
+    assert models.entries() == [Entry(EMBEDDED, "embedded"), *(Entry(name, "folder") for name in "abc"), *files]
+    assert models.get("small.Q8_0") is models.get("small.Q8_0")
+    assert models.get("small.Q8_0").source == "file"
+    assert models.get("b (2)").folder == shelf / "b.gguf"
+
+
+def test_a_file_is_opened_by_its_path(shelf, tmp_path):
+    models = ModelLibrary()
+    opened = models.open_folder(write_file(tmp_path / "else" / "mine.gguf"))
+    assert (opened.name, opened.source) == ("mine", "file")
+    assert models.get("mine") is opened
+    assert Entry("mine", "file") in models.entries()
+    with pytest.raises(CheckpointError, match="neither a folder here nor a hub name"):
+        ModelLibrary().get("mine.gguf/")
+
+
+def test_the_installed_file_is_the_installed_model(shelf, tmp_path, monkeypatch):
+    file = write_file(tmp_path / "site-packages" / "model.Q4_1.gguf")
+    monkeypatch.setattr(smollm2, "smollm2_file", lambda: file)
+    models = ModelLibrary()
+    assert models.entries()[1] == Entry(smollm2.NAME, "installed")
+    assert models.open_folder(file) is models.get(smollm2.NAME)
+    assert models.get(smollm2.NAME).source == "installed"
+    write_file(shelf / f"{smollm2.NAME}.gguf")
+    assert Entry(f"{smollm2.NAME} (2)", "file") in models.entries()
+
+
+def test_a_file_that_is_a_link_out_of_the_folders_is_refused(shelf, tmp_path):
+    (shelf / "far.gguf").symlink_to(write_file(tmp_path / "else" / "mine.gguf"))
+    with pytest.raises(CheckpointError, match="leads out of the folders"):
+        ModelLibrary().get("mine")
 
 
 # --- folders that are opened ---------------------------------------------------------------------------------------

