@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-LONGEST = 330  # lines; a file that grows beyond it has more than one subject
+LONGEST = 400  # lines; a file that grows beyond it has more than one subject
 
 # The rooms of `model`, from the ground up: a room may import those before it, never one behind it. A room is a package,
 # or a module that stands by itself. `errors` is everybody's; `__init__` and `__main__` stand above all.

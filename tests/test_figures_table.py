@@ -333,10 +333,10 @@ def _(trace: Trace) -> None:
     same(values_of(chart, 0), weight)
 
 
-@checks(block_weight.gelu_curve)
+@checks(block_weight.activation_points)
 def _(trace: Trace) -> None:
     before, after = trace.mlp_pre(LAYER)[QUERY], trace.mlp_post(LAYER)[QUERY]
-    (curve,) = block_weight.gelu_curve(before, after, theme=LIGHT).figure.data
+    (curve,) = block_weight.activation_points(before, after, theme=LIGHT).figure.data
     same(curve.x, before)
     same(curve.y, after)
 
