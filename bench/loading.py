@@ -21,8 +21,7 @@ import model  # noqa: F401 - before torch: it sets how idle threads wait
 from bench import models
 from bench.clock import alternated, resident_bytes
 from bench.command import child, parser_of, write
-from model.files.checkpoint import WEIGHTS_FILE
-from model.files.weights import load_weights
+from model.files.checkpoint import load_weights
 from model.network.parameters import GPT2_SMALL
 from model.trace.trace import run_trace
 
@@ -31,20 +30,20 @@ _SPIN = "while True: pass"
 _TINY = replace(GPT2_SMALL, n_layers=1, n_heads=1, d_model=8, d_mlp=8, d_vocab=8, n_ctx=8)
 
 
-def load_once(file: Path) -> dict[str, float]:
+def load_once(folder: Path) -> dict[str, float]:
     """One load and one packing, in a process of its own: seconds, and megabytes in RAM after each."""
     run_trace(models.network_of(models.random_weights(_TINY), config=_TINY), [1, 2, 3])  # torch is warm
     before, start = resident_bytes(), time.perf_counter()
-    network = load_weights(file, GPT2_SMALL)
+    network, _notes = load_weights(folder, GPT2_SMALL)
     loaded, after_load = time.perf_counter(), resident_bytes()
     packed = network.pack()
     done = time.perf_counter()
     if not packed:
         raise SystemExit("This PyTorch cannot pack weights for oneDNN.")
     return {
-        "mapped_s": loaded - start,
+        "read_s": loaded - start,
         "packed_s": done - loaded,
-        "mapped_resident_mb": (after_load - before) / 1e6,
+        "read_resident_mb": (after_load - before) / 1e6,
         "packed_resident_mb": (resident_bytes() - before) / 1e6,
     }
 
@@ -76,8 +75,7 @@ def load(runs: int) -> dict[str, float]:
     """Medians of loading and packing a file that is in the page cache."""
     with tempfile.TemporaryDirectory() as folder:
         models.write_checkpoint(Path(folder), models.random_weights())
-        file = Path(folder) / WEIGHTS_FILE
-        once = [child("bench.loading", "--load", file) for _ in range(runs)]
+        once = [child("bench.loading", "--load", folder) for _ in range(runs)]
     found = {name: round(statistics.median(one[name] for one in once), 3) for name in once[0]}
     print(f"  {found}", flush=True)
     return found

@@ -16,8 +16,8 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.files.checkpoint import WEIGHTS_FILE
 from model.files.family import CONFIG_FILE
+from model.files.safetensors_file import WEIGHTS_FILE
 from model.network.config import GPT2Config
 from model.network.gpt2 import GPT2
 from model.network.parameters import GPT2_SMALL

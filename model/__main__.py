@@ -12,6 +12,7 @@ from pathlib import Path
 
 from model.errors import HeadlightError, TextError
 from model.files.checkpoint import EMBEDDED, load_model
+from model.files.convert import convert
 from model.trace.file import PARTS, USUAL_PARTS, contents_of, megabytes, save_trace
 from model.trace.trace import run_trace
 
@@ -41,9 +42,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog=_READ,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     ))  # fmt: skip
+    to_convert = commands.add_parser(
+        "convert",
+        help="make a folder that opens of nanoGPT's ckpt.pt or of pytorch_model.bin",
+        description="Read a checkpoint in PyTorch's format, tensors only, and write a folder that the app opens.",
+    )
+    to_convert.add_argument("file", type=Path, metavar="FILE", help="ckpt.pt, or pytorch_model.bin beside config.json")
+    to_convert.add_argument("folder", type=Path, metavar="FOLDER", help="the folder to write; new or empty")
     given = parser.parse_args(arguments)
     try:
-        _trace(given)
+        if "file" in given:
+            n_parameters = convert(given.file, given.folder)
+            said = _("{n:,} parameters written into {folder}").format(n=n_parameters, folder=given.folder)
+            sys.stderr.write(f"{said}\n")
+        else:
+            _trace(given)
     except HeadlightError as error:
         sys.stderr.write(f"python -m model: {' '.join(str(error).split())}\n")
         return 1

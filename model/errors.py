@@ -15,6 +15,10 @@ class CheckpointError(HeadlightError):
     """Weights that are missing, truncated, of the wrong shape, or not finite."""
 
 
+class MemoryShortError(CheckpointError):
+    """A model that would take more memory than is free."""
+
+
 class TokenizerError(HeadlightError):
     """A vocabulary that cannot be read or does not fit the model."""
 

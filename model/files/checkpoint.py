@@ -10,17 +10,17 @@ from typing import Literal
 
 from model.errors import CheckpointError
 from model.files import hub, smollm2
-from model.files.family import CONFIG_FILE, family_of, read_config
+from model.files.family import CONFIG_FILE, family_of, read_config, read_raw_config
 from model.files.gguf_file import SUFFIX, GGUFTensors
+from model.files.safetensors_file import open_folder as open_tensors
 from model.files.vocabulary import check_fit, read_vocabulary
-from model.files.weights import assemble, load_weights
+from model.files.weights import assemble
 from model.network.network import Network
 from model.network.sizes import Config
 from model.text.tokenizer import ASSETS, Tokenizer
 
 EMBEDDED = "headlight-mini"
 EMBEDDED_FOLDER = ASSETS / "models" / EMBEDDED
-WEIGHTS_FILE = "model.safetensors"
 
 Source = Literal["embedded", "installed", "folder", "file", "hub"]
 
@@ -108,15 +108,32 @@ def load_folder(folder: Path, *, name: str | None = None, source: Source = "fold
     if is_gguf(folder):
         return _load_gguf(folder, name, "file" if source == "folder" else source)
     config = read_config(folder)
-    if not (folder / WEIGHTS_FILE).is_file():
-        others = [path.name for pattern in ("*.bin", "*.index.json") for path in sorted(folder.glob(pattern))]
-        message = _("{folder} has no {file}.")
-        if others:
-            message = _("{folder} has no {file}; {other} is not read: the weights must be in one .safetensors file.")
-        raise CheckpointError(message.format(folder=folder.name, file=WEIGHTS_FILE, other=others[:1] and others[0]))
-    tokenizer, notes = read_vocabulary(folder, config.d_vocab)
-    network = load_weights(folder / WEIGHTS_FILE, config)
-    return LoadedModel(name or folder.resolve().name, source, folder, network, tokenizer, notes)
+    tokenizer, assumed = read_vocabulary(folder, config.d_vocab)
+    network, notes = load_weights(folder, config)
+    said = (*_config_notes(folder, config), *notes, *assumed)
+    return LoadedModel(name or folder.resolve().name, source, folder, network, tokenizer, said)
+
+
+def _config_notes(folder: Path, config: Config) -> tuple[str, ...]:
+    """What the config says twice, and not alike."""
+    n_ctx = read_raw_config(folder).get("n_ctx")
+    if config.kind != "gpt2" or not isinstance(n_ctx, int) or n_ctx >= config.n_ctx:
+        return ()
+    return (
+        _(
+            "config.json gives two lengths: n_positions {n_positions:,} is used, as in transformers; n_ctx {n_ctx:,} "
+            "is shorter, and may be all that the model was trained on."
+        ).format(n_positions=config.n_ctx, n_ctx=n_ctx),
+    )
+
+
+def load_weights(folder: Path, config: Config) -> tuple[Network, tuple[str, ...]]:
+    """The network of `config` with the weights in `folder`, and notes on them (`model.files.weights.assemble`).
+
+    Raises:
+        CheckpointError: they are missing or damaged, or do not fit the memory.
+    """
+    return assemble(open_tensors(folder), config)
 
 
 def _load_gguf(file: Path, name: str | None, source: Source) -> LoadedModel:
@@ -133,6 +150,6 @@ def _load_gguf(file: Path, name: str | None, source: Source) -> LoadedModel:
         vocabulary.tokenizer, start_id=vocabulary.start_id, end_ids=vocabulary.end_ids, starts=vocabulary.starts
     )
     check_fit(file.name, tokenizer, config.d_vocab)
-    network = assemble(tensors, config)
+    network, notes = assemble(tensors, config)
     tensors.check_all_used({family.published(name) for name, _weight in network.named_parameters()})
-    return LoadedModel(name or file.stem, source, file, network, tokenizer, tensors.notes)
+    return LoadedModel(name or file.stem, source, file, network, tokenizer, (*tensors.notes, *notes))

@@ -34,6 +34,8 @@ class Family:
     read_config: Callable[[Mapping[str, Any]], Config]
     network: Callable[[Any], Network]
     published: Callable[[str], str]
+    may_lack_biases: bool = False
+    """Whether files without any bias are sound: their biases are 0."""
 
 
 _LLAMA_NAMES = {
@@ -50,7 +52,7 @@ def _llama_name(name: str) -> str:
     return ".".join(_LLAMA_NAMES.get(part, part) for part in name.split("."))
 
 
-_GPT2 = Family(GPT2Config.from_hugging_face, GPT2, lambda name: name)
+_GPT2 = Family(GPT2Config.from_hugging_face, GPT2, lambda name: name, may_lack_biases=True)
 _LLAMA = Family(LlamaConfig.from_hugging_face, Llama, _llama_name)
 FAMILIES: Mapping[str, Family] = {"gpt2": _GPT2, "llama": _LLAMA, "qwen2": _LLAMA, "qwen3": _LLAMA}
 """By Hugging Face's `model_type`."""

@@ -1,4 +1,4 @@
-"""GPT-2 checkpoints from the Hugging Face hub. Only `download_size` and `download` use the network."""
+"""Checkpoints from the Hugging Face hub. Only `download_size` and `download` use the network."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from typing import Any
 
 from model.errors import CheckpointError
 from model.files.family import CONFIG_FILE, read_config
+from model.files.safetensors_file import INDEX_FILE, WEIGHTS_FILE, read_index
+from model.files.vocabulary import TOKENIZER_FILES
 
 SUGGESTED = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
-_WEIGHTS = "model.safetensors"
-_NEEDED = (CONFIG_FILE, _WEIGHTS)
-_VOCABULARY = ("vocab.json", "merges.txt")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 _SECONDS_BETWEEN_REPORTS = 0.2
 
@@ -33,15 +32,24 @@ def local_folder(repo: str) -> Path:
     from huggingface_hub import try_to_load_from_cache
 
     _check_name(repo)
-    found = [try_to_load_from_cache(repo, name) for name in _NEEDED]
-    if not all(isinstance(path, str) for path in found):
+    config, whole, index = (try_to_load_from_cache(repo, name) for name in (CONFIG_FILE, WEIGHTS_FILE, INDEX_FILE))
+    here = isinstance(config, str) and (isinstance(whole, str) or _has_shards(index))
+    if not here:
         raise CheckpointError(
             _(
                 "The model {repo} is not on this computer. Download it on the Models page, or "
                 'with model.files.hub.download("{repo}").'
             ).format(repo=repo)
         )
-    return Path(str(found[0])).parent
+    return Path(str(config)).parent
+
+
+def _has_shards(index: object) -> bool:
+    """Whether the index is here, and all that it names."""
+    if not isinstance(index, str):
+        return False
+    folder = Path(index).parent
+    return all((folder / shard).is_file() for shard in set(read_index(folder).values()))
 
 
 def local_models() -> list[str]:
@@ -61,7 +69,7 @@ def download_size(repo: str) -> int:
     """How many bytes `download` would fetch now, without the files that are already here.
 
     Raises:
-        CheckpointError: no such repository, no connection, or no `model.safetensors` in it.
+        CheckpointError: no such repository, no connection, or no weights in `.safetensors` files.
     """
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import RemoteEntryNotFoundError
@@ -69,8 +77,8 @@ def download_size(repo: str) -> int:
     _check_name(repo)
     with _named_errors(repo):
         _reach(repo)
-        plans = [hf_hub_download(repo, name, dry_run=True) for name in _NEEDED]
-        for name in _VOCABULARY:
+        plans = [hf_hub_download(repo, name, dry_run=True) for name in (CONFIG_FILE, *_weights_files(repo))]
+        for name in TOKENIZER_FILES:
             with suppress(RemoteEntryNotFoundError):
                 plans.append(hf_hub_download(repo, name, dry_run=True))
     return sum(plan.file_size or 0 for plan in plans if plan.will_download)
@@ -84,7 +92,7 @@ def download(repo: str, progress: Progress | None = None) -> Path:
 
     Raises:
         CheckpointError: as `download_size`.
-        ConfigError: it is not a GPT-2; its weights are not downloaded.
+        ConfigError: a kind of model that is not supported; its weights are not downloaded.
     """
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import RemoteEntryNotFoundError
@@ -93,26 +101,42 @@ def download(repo: str, progress: Progress | None = None) -> Path:
     with _named_errors(repo):
         _reach(repo)
         read_config(Path(hf_hub_download(repo, CONFIG_FILE)).parent)  # before the weights, which may be gigabytes
-        for name in _VOCABULARY:
-            # Without these, GPT-2's own vocabulary is used; loading fails if it does not fit.
+        for name in TOKENIZER_FILES:  # whichever there are
             with suppress(RemoteEntryNotFoundError):
                 hf_hub_download(repo, name)
         _download_weights(repo, progress or (lambda done, total: None))
     return local_folder(repo)
 
 
+def _weights_files(repo: str) -> list[str]:
+    """The one file of the weights, or the index and the shards that it names; the index is downloaded for that."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import RemoteEntryNotFoundError
+
+    try:
+        hf_hub_download(repo, WEIGHTS_FILE, dry_run=True)
+    except RemoteEntryNotFoundError:
+        folder = Path(hf_hub_download(repo, INDEX_FILE)).parent
+        return [INDEX_FILE, *sorted(set(read_index(folder).values()))]
+    return [WEIGHTS_FILE]
+
+
 def _download_weights(repo: str, progress: Progress) -> None:
     """Download in another thread and report from this one: the hub's client counts bytes in its own threads."""
     from huggingface_hub import hf_hub_download
 
-    count = _Count()
+    files = _weights_files(repo)
+    plans = [hf_hub_download(repo, name, dry_run=True) for name in files]
+    sizes = [plan.file_size or 0 for plan in plans]
     pool = ThreadPoolExecutor(max_workers=1)
     try:
-        job = pool.submit(hf_hub_download, repo, _WEIGHTS, tqdm_class=_counting_bar(count))
-        while wait([job], timeout=_SECONDS_BETWEEN_REPORTS).not_done:
-            progress(*count.now())
-        job.result()
-        progress(*count.now())
+        for number, name in enumerate(files):
+            before, count = sum(sizes[:number]), _Count()
+            job = pool.submit(hf_hub_download, repo, name, tqdm_class=_counting_bar(count))
+            while wait([job], timeout=_SECONDS_BETWEEN_REPORTS).not_done:
+                progress(before + count.now()[0], sum(sizes))
+            job.result()
+            progress(before + sizes[number], sum(sizes))
     finally:
         pool.shutdown(wait=False)
 
@@ -167,7 +191,7 @@ def _check_name(repo: str) -> None:
     if not _NAME.fullmatch(repo):
         raise wrong
     try:
-        hf_hub_url(repo, _WEIGHTS)  # no request: it checks the name by the hub's rules
+        hf_hub_url(repo, WEIGHTS_FILE)  # no request: it checks the name by the hub's rules
     except HFValidationError as error:
         raise wrong from error
 
@@ -188,9 +212,7 @@ def _named_errors(repo: str) -> Iterator[None]:
         yield
     except errors.RemoteEntryNotFoundError as error:
         raise CheckpointError(
-            _(
-                "{repo} has no model.safetensors or no config.json on the hub; only safetensors checkpoints are read."
-            ).format(repo=repo)
+            _("{repo} has no config.json or no .safetensors weights on the hub; only these are read.").format(repo=repo)
         ) from error
     except errors.RepositoryNotFoundError as error:  # private and gated ones included
         raise CheckpointError(_("The hub has no public model called {repo}.").format(repo=repo)) from error

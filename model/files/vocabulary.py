@@ -26,6 +26,11 @@ _TOKENIZER_CONFIG, _SPECIAL_TOKENS, _ADDED_TOKENS = (
     "special_tokens_map.json",
     "added_tokens.json",
 )
+TOKENIZER_FILES = (
+    *(TOKENIZER_FILE, VOCAB_FILE, MERGES_FILE, TIKTOKEN_FILE, _TOKENIZER_CONFIG, _SPECIAL_TOKENS, _ADDED_TOKENS),
+    *("generation_config.json", "tokenizer.model"),
+)
+"""All files beside the weights that tell how a text is read."""
 # What a tokenizer may be kept in, whether it is read here or not.
 _PATTERNS = ("tokenizer*", "vocab*", "merges*", "*.tiktoken", "*.model", "*.spm", "*tokens*.json", "encoder.json")
 _GPT2_CLASSES = ("GPT2Tokenizer", "GPT2TokenizerFast")

@@ -104,12 +104,13 @@ class GPT2Config(Config):
             )
         if raw.get("add_cross_attention"):
             raise ConfigError(_("config.json asks for cross-attention; only GPT-2's own decoder is supported."))
-        d_model = read_size(raw, "n_embd", LONGEST_VECTOR)
+        d_model = read_size(raw, "n_embd", LONGEST_VECTOR, aliases=("hidden_size",))
         return cls(
-            n_layers=read_size(raw, "n_layer", MOST_LAYERS),
-            n_heads=read_size(raw, "n_head", MOST_HEADS),
+            n_layers=read_size(raw, "n_layer", MOST_LAYERS, aliases=("num_hidden_layers",)),
+            n_heads=read_size(raw, "n_head", MOST_HEADS, aliases=("num_attention_heads",)),
             d_model=d_model,
-            n_ctx=read_size(raw, "n_positions", MOST_POSITIONS, aliases=("n_ctx",)),  # the name in the oldest files
+            # The last is the name in the oldest files.
+            n_ctx=read_size(raw, "n_positions", MOST_POSITIONS, aliases=("max_position_embeddings", "n_ctx")),
             d_vocab=read_size(raw, "vocab_size", MOST_TOKENS),
             d_mlp=read_size(raw, "n_inner", LONGEST_HIDDEN, missing=4 * d_model),
             norm_epsilon=read_epsilon(raw, "layer_norm_epsilon", 1e-5),

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from model.errors import CheckpointError
-from model.files.checkpoint import WEIGHTS_FILE
 from model.files.family import CONFIG_FILE
+from model.files.safetensors_file import WEIGHTS_FILE
 from model.training.habits import Guided
 
 GOALS = {"previous_token_max": 0.8, "induction_max": 0.4, "coreference_accuracy": 0.8}

@@ -18,8 +18,9 @@ import torch
 from safetensors.torch import save_file
 
 from model.errors import CheckpointError, HeadlightError
-from model.files.checkpoint import EMBEDDED_FOLDER, WEIGHTS_FILE
+from model.files.checkpoint import EMBEDDED_FOLDER
 from model.files.family import CONFIG_FILE
+from model.files.safetensors_file import WEIGHTS_FILE
 from model.files.vocabulary import TIKTOKEN_FILE
 from model.training.batches import describe_data
 from model.training.checkpoints import NAME, Progress, load_checkpoint
@@ -48,7 +49,7 @@ def export(settings: Settings, folder: Path, checkpoint: Path | None = None, not
     _write_json(folder / CONFIG_FILE, config)
     shutil.copyfile(settings.run / TIKTOKEN_FILE, folder / TIKTOKEN_FILE)
     _write_json(folder / TRAINING_FILE, {**_training(settings, saved.progress), "note": note})
-    partial = folder / f"{WEIGHTS_FILE}.partial"  # readers map the file: replace it, never write into it
+    partial = folder / f"{WEIGHTS_FILE}.partial"  # a reader finds the old file or the new one, never a part
     save_file(weights, partial, metadata={"format": "pt"})
     os.replace(partial, folder / WEIGHTS_FILE)
 

@@ -20,9 +20,9 @@ PARTS = [
     {"append": {"16": STEP, "1023": {**STEP, "ms": {"own": 30.0}}}, "derive": {"1024": {"pattern_ms": 4.0}}},
     {
         "load": {
-            "mapped_s": 0.1,
+            "read_s": 0.1,
             "packed_s": 1.5,
-            "mapped_resident_mb": 500,
+            "read_resident_mb": 500,
             "packed_resident_mb": 990,
             "under_load": {
                 "busy_vs_idle": 2.0,

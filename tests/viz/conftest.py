@@ -13,8 +13,8 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from model.files import checkpoint
-from model.network.config import GPT2Config
-from model.network.gpt2 import GPT2
+from model.network.network import Network
+from model.network.sizes import Config
 from tests.models import make_config, random_network, write_checkpoint
 from tests.viz.navigation import go_to
 
@@ -27,8 +27,8 @@ def _read_once() -> Iterator[None]:
     for Streamlit, for which each AppTest looks anew."""
     read, embedded = checkpoint.load_weights, functools.cache(checkpoint.load_weights)
 
-    def load_weights(path: Path, config: GPT2Config) -> GPT2:
-        return (embedded if path.parent == checkpoint.EMBEDDED_FOLDER else read)(path, config)
+    def load_weights(folder: Path, config: Config) -> tuple[Network, tuple[str, ...]]:
+        return (embedded if folder == checkpoint.EMBEDDED_FOLDER else read)(folder, config)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoint, "load_weights", load_weights)

@@ -21,6 +21,7 @@ from huggingface_hub.utils._xet_progress_reporting import XetDownloadProgressRep
 from model.errors import CheckpointError, ConfigError
 from model.files import hub
 from model.files.checkpoint import load_model
+from tests.model.files.test_layouts import shards
 from tests.models import make_config, random_network, weights_of, write_checkpoint
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -168,7 +169,7 @@ def test_a_repository_that_is_not_there(fake, ask):
 @pytest.mark.parametrize("missing", ["model.safetensors", "config.json"])
 def test_a_repository_without_safetensors_or_config(fake, files, ask, missing):
     fake.repos[REPO] = {"pytorch_model.bin": b"..", **{n: body for n, body in files.items() if n != missing}}
-    with pytest.raises(CheckpointError, match=rf"{REPO} has no model\.safetensors or no config\.json"):
+    with pytest.raises(CheckpointError, match=rf"{REPO} has no config\.json or no \.safetensors weights"):
         ask(REPO)
 
 
@@ -286,6 +287,26 @@ def test_of_another_architecture_the_weights_are_not_fetched(fake, files):
     assert not any(name.endswith("model.safetensors") for name in fake.gets)
     with pytest.raises(CheckpointError, match="is not on this computer"):
         load_model(REPO)
+
+
+def test_shards_are_fetched_by_their_index_with_the_tokenizer(fake, files, tmp_path):
+    network = random_network()
+    folder = shards(tmp_path / "sharded", network)
+    (folder / "tokenizer_config.json").write_text("{}")
+    fake.repos[REPO] = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(CheckpointError, match="is not on this computer"):
+        hub.local_folder(REPO)
+    size, seen = hub.download_size(REPO), []
+    hub.download(REPO, lambda done, total: seen.append((done, total)))
+    weights = sum(len(body) for name, body in fake.repos[REPO].items() if name.startswith("model"))
+    assert seen[-1] == (weights, weights)
+    assert [done for done, _total in seen] == sorted(done for done, _total in seen)
+    assert size >= weights - len(fake.repos[REPO]["model.safetensors.index.json"])
+    assert torch.equal(load_model(REPO).network.wte.weight, network.wte.weight)
+    assert (hub.local_folder(REPO) / "tokenizer_config.json").is_file()
+    (hub.local_folder(REPO) / "model-00002-of-00003.safetensors").unlink()
+    with pytest.raises(CheckpointError, match="is not on this computer"):
+        hub.local_folder(REPO)
 
 
 def test_the_files_of_this_test_are_sound(files):

@@ -22,8 +22,8 @@ from model.network import packed
 from model.network.gpt2 import GPT2
 from model.trace.trace import run_trace
 from tests.gguf_files import write_gguf
-from tests.models import N_REDUCED, random_llama, random_network, weights_of, write_checkpoint
 from tests.gguf_vocabularies import byte_level
+from tests.models import N_REDUCED, random_llama, random_network, weights_of, write_checkpoint
 
 
 @pytest.fixture

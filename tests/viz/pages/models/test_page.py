@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from model.files import smollm2
 from model.files.checkpoint import EMBEDDED, EMBEDDED_FOLDER
 from tests.gguf_files import write_gguf
-from tests.models import N_REDUCED, make_config, random_llama, random_network, write_checkpoint
 from tests.gguf_vocabularies import byte_level
+from tests.models import N_REDUCED, make_config, random_llama, random_network, write_checkpoint
 
 OpenApp = Callable[..., AppTest]
 
