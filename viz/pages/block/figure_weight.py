@@ -40,7 +40,8 @@ def weight_matrix(parts: Sequence[tuple[str, str, Float[np.ndarray, "d_in d_out"
     notes = [f"{d_in:,} × {d_out:,}" for d_in, d_out in shapes]
     hover = _("in %{y}, out %{x}: weight %{value}")
     if edge > 1:
-        notes = [_("{shape}; each cell: the strongest of {edge} × {edge}", shape=note, edge=edge) for note in notes]
+        # Once, above the first: narrower parts have no room for it.
+        notes[0] = _("{shape}; each cell: the strongest of {edge} × {edge}", shape=notes[0], edge=edge)
         hover = _("in %{y}, out %{x}: strongest weight %{value}")
     panels = [
         Panel(

@@ -87,7 +87,7 @@ def divergence_note() -> str:
         "Distance: the Jensen-Shannon divergence of two rows of weights (Lin 1991), 0 bits where they are "
         "equal, 1 bit where they share no key. The mean leaves out the first row, which is the same in "
         "every head. z: a head's output; result: what it adds to the residual stream (its z through its "
-        "rows of `attn.c_proj.weight`); attn_out: what all heads of its layer add together, bias included."
+        "rows of the output projection); attn_out: what all heads of its layer add together, bias included."
     )
 
 
