@@ -20,8 +20,10 @@ _TRACE = """\
 Run a model over a text and write everything it computed into one .safetensors file.
 Of a text longer than the model's context, the tokens that fit are traced.
 
-Always in it: embed, pos_embed, resid_pre, q, k, v, z, attn_out, resid_mid, mlp_out, resid_post.
-Unless left out: attn_scores (before the mask), pattern, mlp_pre, mlp_post, logits.
+Always in it: embed, pos_embed, resid_pre, q, k, v, z, attn_out, resid_mid, mlp_out, resid_post;
+of models with rotary positions rot_q and rot_k in place of pos_embed.
+Unless left out: attn_scores (before the mask), pattern, mlp_pre, mlp_post, logits; mlp_pre_linear
+of models whose MLP has a gate.
 If asked for: result, what each head alone adds to the residual stream.
 All are fp32, by TransformerLens' names. The metadata holds, as JSON, the model's name, the token
 ids, the tokens as they are shown, the layers, and the axes of each tensor."""

@@ -32,14 +32,16 @@ from model.text.tokenizer import Token
 from model.trace.trace import Trace
 
 _RESID, _HEADS, _MLP = ("layer", "pos", "d_model"), ("layer", "head", "pos", "d_head"), ("layer", "pos", "d_mlp")
-_PAIRS = ("layer", "head", "query", "key")
+_PAIRS, _GROUPS = ("layer", "head", "query", "key"), ("layer", "kv_head", "pos", "d_head")
 AXES: dict[str, tuple[str, ...]] = {
     "embed": ("pos", "d_model"),
     "pos_embed": ("pos", "d_model"),
     "resid_pre": _RESID,
     "q": _HEADS,
-    "k": _HEADS,
-    "v": _HEADS,
+    "k": _GROUPS,
+    "v": _GROUPS,
+    "rot_q": _HEADS,
+    "rot_k": _GROUPS,
     "attn_scores": _PAIRS,
     "pattern": _PAIRS,
     "z": _HEADS,
@@ -47,15 +49,19 @@ AXES: dict[str, tuple[str, ...]] = {
     "attn_out": _RESID,
     "resid_mid": _RESID,
     "mlp_pre": _MLP,
+    "mlp_pre_linear": _MLP,
     "mlp_post": _MLP,
     "mlp_out": _RESID,
     "resid_post": _RESID,
     "logits": ("pos", "d_vocab"),
 }
-"""Every tensor that a file can hold, in the order of computation, with its axes. `attn_scores` are before the mask."""
+"""Every tensor that a file can hold, in the order of computation, with its axes. `attn_scores` are before the mask.
+
+`pos_embed` is there where positions are embedded, `rot_q` and `rot_k` where they turn queries and keys,
+`mlp_pre_linear` where the MLP has a gate; `kv_head` counts the heads that groups of query heads share."""
 PARTS = {
     "patterns": ("attn_scores", "pattern"),
-    "mlp": ("mlp_pre", "mlp_post"),
+    "mlp": ("mlp_pre", "mlp_pre_linear", "mlp_post"),
     "logits": ("logits",),
     "result": ("result",),
 }
@@ -98,8 +104,10 @@ class Contents:
         config = self.trace.network.config
         sizes = {name: getattr(config, name) for name in ("d_model", "d_head", "d_mlp", "d_vocab")}
         sizes |= dict.fromkeys(("pos", "query", "key"), self.trace.n_pos)
-        sizes |= {"layer": len(self.layers), "head": config.n_heads}
+        sizes |= {"layer": len(self.layers), "head": config.n_heads, "kv_head": config.n_kv_heads}
         left_out = {name for part, names in PARTS.items() if part not in self.parts for name in names}
+        left_out |= {"pos_embed"} if config.rotary else {"rot_q", "rot_k"}
+        left_out |= set() if config.gated else {"mlp_pre_linear"}
         return {name: tuple(sizes[axis] for axis in axes) for name, axes in AXES.items() if name not in left_out}
 
     @property

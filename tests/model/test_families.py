@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from model.network.llama_config import LlamaConfig
 from model.network.rotary import Rotary
 from model.steps.block import block_steps, steps_of, sum_table
 from model.steps.three_steps import head_projections, score, sum_values
+from model.trace.file import contents_of, read_trace, save_trace
 from model.trace.trace import Trace, run_trace
-from tests.models import LLAMAS, hugging_face_model, make_llama, random_llama
+from tests.models import LLAMAS, hugging_face_model, make_llama, random_llama, random_network
 
 TOLERANCE = 1e-5  # in proportion to the largest number that is compared
 IDS = tuple(torch.randint(0, 271, (20,), generator=torch.manual_seed(3)).tolist())
@@ -194,6 +196,21 @@ def test_heads_off_and_links_cut(case: Case) -> None:
     close(pattern @ changed.values(1, 3), changed.z[1, 3])
     close(changed.pattern(0, 2) @ changed.values(0, 2), changed.z[0, 2])
     close(changed.z[0, 3], case.trace.z[0, 3])  # another head of the same group is as it was
+
+
+def test_a_trace_file_has_what_the_family_has(case: Case, tmp_path: Path) -> None:
+    contents = contents_of(case.trace, layers=[1], parts=("patterns", "mlp", "logits", "result"))
+    save_trace(tmp_path / "trace", contents, model="tiny", tokens=[])
+    arrays, metadata = read_trace(tmp_path / "trace")
+    assert "pos_embed" not in arrays
+    for name in ("q", "k", "rot_q", "rot_k", "v", "z"):
+        close(arrays[name], getattr(case.trace, name)[1:2], name)
+    close(arrays["mlp_pre_linear"][0], case.trace.mlp_pre_linear(1))
+    close(arrays["pattern"][0, 4], case.trace.pattern(1, 4))
+    assert metadata["axes"]["rot_k"] == ["layer", "kv_head", "pos", "d_head"]
+    gpt2 = contents_of(run_trace(random_network(), (5, 17)))
+    assert {"pos_embed"} <= set(gpt2.shapes)
+    assert not {"rot_q", "rot_k", "mlp_pre_linear"} & set(gpt2.shapes)
 
 
 def test_multiplications_count_every_product() -> None:

@@ -22,6 +22,7 @@ from model.network.parameters import (
 from model.network.sizes import Config
 from viz.pages.weights.figure_stack import stack_diagram
 from viz.pages.weights.figure_weights import Matrix, Row, article_table, block_weights, counts_table, embedding_weights
+from viz.pages.weights.from_gpt2 import from_gpt2
 from viz.shell.charts import chart
 from viz.shell.choose import choose
 from viz.shell.say import heading, remark
@@ -185,3 +186,4 @@ def page() -> None:
         table = parameter_table(view.model.network)
         matrices_section(view, table)
         table_section(view, table)
+        from_gpt2(view)
