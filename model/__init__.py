@@ -1,4 +1,4 @@
-"""GPT-2 with every step of its attention open to inspection. Imports neither Streamlit nor plotly.
+"""GPT-2 and its successors with every step of their attention open to inspection. Imports neither Streamlit nor plotly.
 
 >>> from model import load_model, run_trace
 >>> gpt2 = load_model()
@@ -9,10 +9,21 @@
 from model.network import openmp  # noqa: F401 - before anything imports torch
 
 # isort: split
-from model.errors import CheckpointError, ConfigError, HeadlightError, SelectionError, TextError, TokenizerError
+from model.errors import (
+    CheckpointError,
+    ConfigError,
+    HeadlightError,
+    MemoryShortError,
+    SelectionError,
+    TextError,
+    TokenizerError,
+)
 from model.files.checkpoint import LoadedModel, load_model
 from model.network.config import GPT2Config
 from model.network.gpt2 import GPT2
+from model.network.llama import Llama
+from model.network.llama_config import LlamaConfig
+from model.network.network import Network
 from model.text.tokenizer import Token, Tokenizer
 from model.trace.trace import Trace, run_trace
 
@@ -22,7 +33,11 @@ __all__ = [
     "ConfigError",
     "GPT2Config",
     "HeadlightError",
+    "Llama",
+    "LlamaConfig",
     "LoadedModel",
+    "MemoryShortError",
+    "Network",
     "SelectionError",
     "TextError",
     "Token",

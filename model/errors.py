@@ -8,7 +8,7 @@ class HeadlightError(Exception):
 
 
 class ConfigError(HeadlightError):
-    """A model configuration that does not describe a GPT-2, or contradicts itself."""
+    """A model configuration that describes no supported model, or contradicts itself."""
 
 
 class CheckpointError(HeadlightError):

@@ -63,6 +63,11 @@ class ModelLibrary:
         folders = [Entry(name, "file" if is_gguf(path) else "folder") for name, path in self._folders().items()]
         return [Entry(EMBEDDED, "embedded"), *installed, *folders, *(Entry(name, "hub") for name in hub.local_models())]
 
+    def holds(self, name: str) -> bool:
+        """Whether the model called `name` is in memory, so that `get` returns at once."""
+        with self._lock:
+            return name in self._loaded
+
     def get(self, name: str) -> LoadedModel:
         """The model called `name`, loaded if it is not in memory.
 

@@ -54,7 +54,7 @@ def test_what_the_readme_says_of_each_name_is_there():
 
 def test_the_errors_have_one_base():
     errors = [getattr(model, name) for name in model.__all__ if name.endswith("Error")]
-    assert len(errors) == 6
+    assert len(errors) == 7
     assert all(issubclass(error, model.HeadlightError) for error in errors)
 
 

@@ -10,6 +10,7 @@ from viz.state.notices import notify
 from viz.state.session import get_focus, set_focus
 from viz.state.shared import library
 from viz.text.catalogue import _
+from viz.text.markdown import as_text
 
 
 def model_names() -> list[str]:
@@ -32,7 +33,11 @@ def current_model() -> LoadedModel:
     """
     focus = get_focus()
     try:
-        model = library().get(focus.model)
+        if library().holds(focus.model):
+            model = library().get(focus.model)
+        else:
+            with st.spinner(_("Loading {model}", model=as_text(focus.model))):
+                model = library().get(focus.model)
     except HeadlightError as error:
         before = st.session_state.get("shown_model", EMBEDDED)
         if before == focus.model:

@@ -37,6 +37,7 @@ def show_sizes(model: LoadedModel) -> None:
         _("Longest text, in tokens (n_ctx)"): config.n_ctx,
         _("Tokens in the vocabulary"): config.d_vocab,
         _("Parameters"): model.n_parameters,
+        _("Megabytes of memory that they take"): round(4 * model.n_parameters / 1e6),
     }
     st.table({name: f"{value:,}" for name, value in rows.items()}, border="horizontal")
     for remark in remarks_on(model):
@@ -59,8 +60,8 @@ def open_folder() -> None:
     """A form for a checkpoint of the user's own."""
     heading("A folder or a file on this computer")
     say(
-        "A folder with `config.json` and `model.safetensors` in Hugging Face's layout, or a `.gguf` file "
-        "(llama.cpp, Ollama, LM Studio)."
+        "A folder with `config.json` and `.safetensors` files in Hugging Face's layout, or a `.gguf` file "
+        "(llama.cpp, Ollama, LM Studio): a GPT-2, Llama, Qwen2 or Qwen3."
     )
     with st.form("folder_form", border=False):
         path = st.text_input(_("Folder or file"), placeholder="/path/to/checkpoint", label_visibility="collapsed")
@@ -78,10 +79,10 @@ def open_folder() -> None:
 
 def from_hub() -> None:
     """A form that downloads a checkpoint, after saying how large it is."""
-    heading("GPT-2 from the Hugging Face hub")
+    heading("From the Hugging Face hub")
     say(
-        "Nothing is downloaded until you ask. Any repository with the GPT-2 architecture and a "
-        "`model.safetensors` works."
+        "Nothing is downloaded until you ask. Any repository with a GPT-2, Llama, Qwen2 or Qwen3 in `.safetensors` "
+        "files works, up to the memory that is free."
     )
     repo = st.selectbox(
         _("Repository"), hub.SUGGESTED, accept_new_options=True, key="hub_repo", label_visibility="collapsed"
