@@ -52,6 +52,7 @@ soak: .venv/installed-dev
 bench: .venv/installed-dev bench/.venv/installed
 	@rm -rf bench/parts; mkdir bench/parts
 	-@$(BENCH_PY) -m bench.trace --out bench/parts/trace.json
+	-@$(BENCH_PY) -m bench.llama --out bench/parts/llama.json
 	-@$(BENCH_PY) -m bench.steps --out bench/parts/steps.json
 	-@$(BENCH_PY) -m bench.loading --out bench/parts/loading.json
 	-@$(PY) -m bench.browser --out bench/parts/browser.json

@@ -32,21 +32,22 @@ Target = tuple[str, float | None, float]  # what, measured, at most
 
 
 def joined(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """One object with the keys `trace`, `append`, `derive`, `load`, `browser`, whatever parts there are."""
+    """One object with the keys `trace`, `llama`, `append`, `derive`, `load`, `browser`, whatever parts there are."""
     found: dict[str, Any] = {}
     for part in parts:
         found |= {"browser": part} if "key_to_strip_p95_ms" in part else part
     trace, browser = found.get("trace", {}), found.get("browser", {})
     found["trace"] = {n: dict.fromkeys(TRACE_KEYS) | trace.get(n, {}) for n in (*LENGTHS, *trace)}
     found["browser"] = dict.fromkeys(BROWSER_KEYS) | browser
-    return {name: found.get(name, {}) for name in ("trace", "append", "derive", "load", "browser")} | found
+    return {name: found.get(name, {}) for name in ("trace", "llama", "append", "derive", "load", "browser")} | found
 
 
 def figures(found: dict[str, Any]) -> dict[str, Any]:
-    """What results.json holds: the five parts, each figure by its key, without what only the tables show."""
+    """What results.json holds: the six parts, each figure by its key, without what only the tables show."""
     browser, trace = found["browser"], found["trace"]
     return {
         "trace": {n: {key: trace[n][key] for key in TRACE_KEYS} for n in trace},
+        "llama": found["llama"],
         "append": found["append"],
         "derive": found["derive"],
         "load": found["load"],
@@ -64,6 +65,11 @@ def targets(found: dict[str, Any]) -> list[Target]:
     rows += [
         (f"Trace of {n} tokens, time against TransformerLens", trace[n]["vs_transformer_lens"], 0.5) for n in LENGTHS
     ]
+    for n, one in found["llama"].items():
+        rows += [
+            (f"SmolLM2's shape, trace of {n} tokens, time against {name}", one[key], 1.0)
+            for name, key in (("transformers", "vs_transformers"), ("TransformerLens", "vs_transformer_lens"))
+        ]
     rows += [("Trace of 1024 tokens, MB held", trace["1024"]["held_mb"], 250)]
     rows += [("Largest difference to transformers' numbers", found.get("largest_difference"), 1e-5)]
     rows += [

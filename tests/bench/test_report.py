@@ -43,7 +43,7 @@ PARTS = [
 def test_the_keys_are_the_same_whatever_was_measured():
     for parts in ([], PARTS[:1], PARTS):
         figures = report.figures(report.joined(parts))
-        assert list(figures) == ["trace", "append", "derive", "load", "browser"]
+        assert list(figures) == ["trace", "llama", "append", "derive", "load", "browser"]
         assert list(figures["trace"]) == list(report.LENGTHS)
         assert all(tuple(one) == report.TRACE_KEYS for one in figures["trace"].values())
         assert tuple(figures["browser"]) == report.BROWSER_KEYS

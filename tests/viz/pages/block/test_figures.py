@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.steps.block import SumTable
+from model.steps.block import SumTable, turned
 from tests.viz.figures.samples import cells, hover_traces, range_of, values_of
 from viz.figures.blocks import strongest
+from viz.pages.block.figure_rotation import turned_pairs
 from viz.pages.block.figure_strips import Strip, block_strips, head_rows, keys_of_query, row_length, sum_of_values
 from viz.pages.block.figure_weight import activation_points, is_narrow, weight_matrix
 from viz.theme import DARK, LIGHT
@@ -174,3 +175,23 @@ def test_every_number_before_and_after_the_activation_function_is_a_point():
     linear = random(70, seed=2)
     (trace,) = activation_points(before, after, linear=linear, theme=LIGHT).figure.data
     np.testing.assert_array_equal(trace.customdata[:, 1], linear)
+
+
+@pytest.mark.parametrize("n_pairs", [1, 4, 32])
+def test_a_turned_pair_is_an_arrow_turned_by_its_angle(n_pairs):
+    before, angles = random(2 * n_pairs), np.linspace(3.0, 0.01, n_pairs, dtype=np.float32)
+    after = turned(before, angles)
+    chart = turned_pairs(before, after, angles, theme=LIGHT)
+    _circles, was, now, names, words = chart.figure.data
+    shown = [int(name.removeprefix("pair ")) for name in names.text]
+    assert shown[0] == 0
+    assert shown[-1] == n_pairs - 1
+    for place, pair in enumerate(shown):
+        x, y = (np.array([float(trace[axis][3 * place + 1]) for trace in (was, now)]) for axis in "xy")
+        x = x - np.float64(was.x[3 * place])
+        np.testing.assert_allclose(np.hypot(x, y), 1, atol=1e-6)
+        difference = np.arctan2(y[1], x[1]) - np.arctan2(y[0], x[0]) - angles[pair]
+        np.testing.assert_allclose(np.cos(difference), 1, atol=1e-5)
+        np.testing.assert_allclose(now.customdata[3 * place + 1][1:], [after[pair], after[pair + n_pairs]], rtol=1e-5)
+    assert words.text[0] == "172°"
+    assert len(list(chart.table().rows)) == n_pairs
