@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from model.errors import HeadlightError
+from model.files.checkpoint import EMBEDDED
 from viz.components.sentence_box import sentence_box, typed_text
 from viz.components.token_strip import StripHead, chosen_query, token_strip
 from viz.registry import PAGES, page_on_show, put_on_show
@@ -190,7 +191,12 @@ def _examples() -> None:
             st.button(
                 example.title,
                 key=f"example_{number}",
-                help=_("{shows} ({head})", shows=as_text(example.shows), head=head_name(example.head)),
+                help=_(
+                    "{shows} ({head} of {model})",
+                    shows=as_text(example.shows),
+                    head=head_name(example.head),
+                    model=EMBEDDED,
+                ),
                 on_click=show_example,
                 args=(example,),
                 type="tertiary",

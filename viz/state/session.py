@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from model.files.checkpoint import EMBEDDED
@@ -29,10 +31,16 @@ def set_focus(focus: Focus, *, from_box: bool = False) -> None:
 
 
 def show_example(example: Example) -> None:
-    """Look at an example's sentence, head and token with the model, and read in the way, that is chosen now."""
+    """Look at an example's sentence and token with the model, and read in the way, that is chosen now.
+
+    The example's head is one of the embedded model; with another, the chosen head stays.
+    """
     focus = get_focus()
     reading = {"by_word": focus.by_word, "without_first": focus.without_first}
-    set_focus(_focus_on(example, focus.model).with_reading(**reading).with_special(focus.special))
+    shown = _focus_on(example, focus.model).with_reading(**reading).with_special(focus.special)
+    if focus.model != EMBEDDED:
+        shown = replace(shown, head=focus.head, compare=focus.compare, start_token=focus.start_token)
+    set_focus(shown)
     put_in_box()  # also if only the box, not the focus, showed another text
 
 
