@@ -327,10 +327,11 @@ def _(trace: Trace) -> None:
 
 @checks(block_weight.weight_matrix)
 def _(trace: Trace) -> None:
-    weight = steps_of(trace).qkv.weight
-    chart = block_weight.weight_matrix([("c_attn", "query", weight)], theme=LIGHT)
-    same(weight, trace.network.h[LAYER].attn.c_attn.weight.numpy())
-    same(values_of(chart, 0), weight)
+    parts = [part.weight for part in steps_of(trace).qkv]
+    chart = block_weight.weight_matrix([("c_attn", "query", weight) for weight in parts], theme=LIGHT)
+    same(np.concatenate(parts, axis=1), trace.network.h[LAYER].attn.c_attn.weight.numpy())
+    for panel, weight in enumerate(parts):
+        same(values_of(chart, panel), weight)
 
 
 @checks(block_weight.activation_points)
@@ -341,14 +342,16 @@ def _(trace: Trace) -> None:
     same(curve.y, after)
 
 
-def matrices(reduced: dict[str, parameters.Reduced]) -> dict[str, weights.Matrix]:
-    return {name: weights.Matrix(part.values, part.size, part.block) for name, part in reduced.items()}
+def matrix(name: str, role: str, part: parameters.Reduced) -> weights.Matrix:
+    return weights.Matrix(name, role, part.values, part.size, part.block)
 
 
 @checks(weights.block_weights)
 def _(trace: Trace) -> None:
-    drawn = matrices(parameters.reduced_block(trace.network, LAYER, "farthest"))
-    chart = weights.block_weights(drawn, head=HEAD, d_head=10, statistic="farthest", theme=LIGHT)
+    parts = parameters.reduced_block(trace.network, LAYER, "farthest")
+    whole = parameters.block_matrices(trace.network, LAYER)
+    drawn = [matrix(of.name, of.role, part) for of, part in zip(whole, parts, strict=True)]
+    chart = weights.block_weights(drawn, statistic="farthest", theme=LIGHT)
     c_attn = trace.network.h[LAYER].attn.c_attn.weight.numpy()
     for panel, part in enumerate(np.split(c_attn, 3, axis=1)):
         same(values_of(chart, panel), part)
@@ -359,7 +362,9 @@ def _(trace: Trace) -> None:
 
 @checks(weights.embedding_weights)
 def _(trace: Trace) -> None:
-    drawn = matrices(parameters.reduced_embeddings(trace.network, "farthest"))
+    drawn = [
+        matrix(name, name, part) for name, part in parameters.reduced_embeddings(trace.network, "farthest").items()
+    ]
     chart = weights.embedding_weights(drawn, statistic="farthest", theme=LIGHT)
     same(strongest_of(chart, 0), np.abs(trace.network.wte.weight.numpy()).max())
     same(values_of(chart, 1), trace.network.wpe.weight.numpy())
@@ -373,7 +378,8 @@ def strongest_of(chart: Any, panel: int) -> float:
 @checks(stack_diagram)
 def _(trace: Trace) -> None:
     shapes = {row.name: row.shape for row in parameters.parameter_table(trace.network).rows}
-    chart = stack_diagram(shapes, n_layers=len(trace.network.h), layer=LAYER, theme=LIGHT)
+    matrices = parameters.block_matrices(trace.network, LAYER)
+    chart = stack_diagram(shapes, matrices, n_layers=len(trace.network.h), layer=LAYER, theme=LIGHT)
     words = {text for texts in chart.figure.data for text in texts.text}
     block_1 = trace.network.h[LAYER]
     for linear in (block_1.attn.c_attn, block_1.attn.c_proj, block_1.mlp.c_fc, block_1.mlp.c_proj):
